@@ -138,10 +138,11 @@ async def overview(request: Request, tenant: DemoTenant) -> Response:
 
 @page("/report")
 async def report(request: Request, tenant: DemoTenant) -> Response:
-    """The visitor's last month as a page to print, as the interface makes it."""
+    """The visitor's last month as a page to print, or as PDF, as the interface makes it."""
+    query = {"format": "pdf"} if request.query_params.get("format") == "pdf" else {}
     async with _visit(request, tenant) as visit:
-        content, policy = await visit.report()
-    return HTMLResponse(content, headers={"Content-Security-Policy": policy})
+        content, headers = await visit.report(query)
+    return Response(content, headers=headers)
 
 
 @page("/transfer", "POST")

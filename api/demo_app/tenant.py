@@ -22,6 +22,7 @@ import httpx
 NAME = "demo-redirect"
 CUSTOMER = "/customer/v2"
 ACCESSES = f"{CUSTOMER}/bankzugaenge"
+REPORT_HEADERS = ("Content-Type", "Content-Disposition", "Content-Security-Policy")
 FILES_ACCESS, FILES_PROVIDER = "kontoauszug", "00000000-0000-0000-0000-000000000002"
 """The access of a visitor's own statement files, and its provider."""
 TIMEOUT_SECONDS = 60
@@ -154,10 +155,10 @@ class DemoVisit:
         answer: dict[str, Any] = response.json()
         return answer
 
-    async def report(self) -> tuple[str, str]:
-        """The report of the last complete month as a page, and its content policy."""
-        response = await self._request("GET", f"{CUSTOMER}/report", (200,))
-        return response.text, response.headers["Content-Security-Policy"]
+    async def report(self, query: Mapping[str, str]) -> tuple[bytes, dict[str, str]]:
+        """The report of the last complete month, and the headers that say how to show it."""
+        response = await self._request("GET", f"{CUSTOMER}/report", (200,), params=query)
+        return response.content, {name: response.headers[name] for name in REPORT_HEADERS if name in response.headers}
 
     async def begin_transfer(self, access: str, product: str, details: Mapping[str, Any], back: str, ip: str | None) -> str:
         """The address of the form in which the visitor confirms a transfer."""

@@ -1,7 +1,7 @@
 """Routes that give a customer's data away as a whole: as JSON, as a table, as account statements, and as a report to print."""
 
 from collections import defaultdict
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, time
 from typing import Annotated, Any, ClassVar
 
 import orjson
@@ -16,19 +16,19 @@ from api.http.route import JSON, router
 from api.http.strict_json import render
 from api.report import pages
 from api.schemas.base import QueryDay
-from api.schemas.exports import EXPORT_NAMES, ExportBody, ExportFormat
+from api.schemas.exports import EXPORT_NAMES, ExportBody, ExportFormat, ReportFormat
 from api.schemas.languages import Text
 from api.schemas.transactions import transaction_fields
 from api.services import AppServices, Services
 from pipelines.fetching.statement_export import ExportPeriod, export_accounts
-from pipelines.results.month_report import ReportMonth, month_report
+from pipelines.results.month_report import MonthReport, ReportMonth, month_report
 from pipelines.statements.writing import camt_file, csv_file
 from warehouse.stores import accesses, ledger, products
 from warehouse.stores.callers import Caller
 from warehouse.stores.transactions import COLUMNS
 
 routes = router("/customer/v2", "Customer")
-CSV, XML = "text/csv; charset=utf-8", "application/xml"
+CSV, XML, PDF = "text/csv; charset=utf-8", "application/xml", "application/pdf"
 MEDIA_TYPES = {ExportFormat.JSON: JSON, ExportFormat.CSV: CSV, ExportFormat.CAMT: XML}
 ENDINGS = {ExportFormat.JSON: "json", ExportFormat.CSV: "csv", ExportFormat.CAMT: "xml"}
 BACKWARDS = Text("liegt nach to", "is after to")
@@ -45,8 +45,21 @@ FILES: dict[int | str, dict[str, Any]] = {
 }
 
 
+REPORT: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The report.",
+        "content": {PDF: {"schema": {"type": "string", "format": "binary"}, "example": "%PDF-1.3 …"}},
+    },
+    429: {},
+}
+
+
 class ExportResponse(JSONResponse):
     also_accepted: ClassVar = ("text/csv", XML)
+
+
+class ReportResponse(HTMLResponse):
+    also_accepted: ClassVar = (PDF,)
 
 
 @routes.get("/export", response_class=ExportResponse, response_model=ExportBody, responses=FILES)
@@ -68,7 +81,7 @@ async def export_data(
     return Response(content, media_type=MEDIA_TYPES[export_format], headers=headers)
 
 
-@routes.get("/report", response_class=HTMLResponse, responses={429: {}})
+@routes.get("/report", response_class=ReportResponse, responses=REPORT)
 async def get_report(
     caller: Reads,
     services: AppServices,
@@ -80,14 +93,21 @@ async def get_report(
             examples=["2026-10"],
         ),
     ] = None,
+    report_format: Annotated[
+        ReportFormat, Query(alias="format", description="a page, or a PDF", examples=["pdf"])
+    ] = ReportFormat.HTML,
 ) -> Response:
-    """The report of a month as a page to print: sums, categories, contracts and what has changed."""
+    """The report of a month, as a page to print or as PDF: sums, categories, contracts and what has changed."""
     today = datetime.now(services.zone).date()
     chosen_month = ReportMonth.of(today).before if month is None else ReportMonth(*map(int, month.split("-")))
     if chosen_month.first > today:
         raise wrong("month", IN_FUTURE, "query", sent_value=month)
-    page = await services.compute(caller, _report, services, caller, chosen_month)
-    return HTMLResponse(page, headers=pages.HEADERS)
+    if report_format is ReportFormat.HTML:
+        page = await services.compute(caller, _report, services, caller, chosen_month)
+        return HTMLResponse(page, headers=pages.HEADERS)
+    content = await services.compute(caller, _report_file, services, caller, chosen_month, today)
+    name = f"monatsbericht-{chosen_month.first:%Y-%m}.pdf"
+    return Response(content, media_type=PDF, headers={"Content-Disposition": f'attachment; filename="{name}"'})
 
 
 def _export(services: Services, caller: Caller, export_format: ExportFormat, period: ExportPeriod) -> bytes:
@@ -109,6 +129,16 @@ def _export(services: Services, caller: Caller, export_format: ExportFormat, per
 
 
 def _report(services: Services, caller: Caller, month: ReportMonth) -> str:
+    return pages.report_page(_read_report(services, caller, month))
+
+
+def _report_file(services: Services, caller: Caller, month: ReportMonth, today: date) -> bytes:
+    """The report as PDF, the same all day, so that its ETag stays."""
+    from api.report.pdf import report_pdf  # loads fpdf2, which takes a second
+
+    return report_pdf(_read_report(services, caller, month), datetime.combine(today, time(), services.zone))
+
+
+def _read_report(services: Services, caller: Caller, month: ReportMonth) -> MonthReport:
     with reading_for(services, caller) as owner:
-        report = month_report(owner, services.settings.base_url, month)
-    return pages.report_page(report)
+        return month_report(owner, services.settings.base_url, month)

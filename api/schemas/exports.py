@@ -18,6 +18,13 @@ class ExportFormat(StrEnum):
     CAMT = "camt"
 
 
+class ReportFormat(StrEnum):
+    """How a report is shown: as a page, or as a file to keep."""
+
+    HTML = "html"
+    PDF = "pdf"
+
+
 ProductBookings = Annotated[dict[str, list[TransactionBody]], shape("ProductBookings")]
 AccessBookings = Annotated[dict[str, ProductBookings], shape("AccessBookings")]
 

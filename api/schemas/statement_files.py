@@ -35,6 +35,10 @@ FAULTS: dict[Reason, Text] = {
         "enthält einen Umsatz, der nicht stimmen kann (Tag, Betrag, Währung oder Text)",
         "has a booking that cannot be true (day, amount, currency or text)",
     ),
+    Reason.IMPLAUSIBLE_ACCOUNT: Text(
+        "nennt ein Konto oder einen Zeitraum, die nicht stimmen können (IBAN, Nummer, Inhaber, Währung oder Tag des Saldos)",
+        "names an account or a period that cannot be true (IBAN, number, owner, currency or day of the balance)",
+    ),
 }
 """What is wrong with a file, behind its name."""
 IN_LINE = Text("{fault}, Zeile {line}", "{fault}, line {line}")

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date
+from decimal import Decimal
 from typing import Any
 
 from lxml import etree
@@ -37,6 +38,8 @@ DECLARATION = re.compile(rb"^(?:\xef\xbb\xbf)?\s*<\?xml[^>]*?encoding\s*=\s*[\"'
 FEED_BYTES = 64 * 1024
 MIN_BYTES_PER_TAG = 6
 """Real statements have 9 and more: a denser file is built to cost memory."""
+FLOAT = re.compile(r"[0-9]{1,15}\.[0-9]{7,30}")
+FLOAT_ERROR = Decimal("0.000001")
 USTRD_WIDTH = 140
 OPENING_CODES, CLOSING_CODES = ("OPBD", "PRCD"), ("CLBD", "ITBD")
 NOT_BOOKED, INFORMATION = frozenset(("PDNG", "FUTR")), "INFO"
@@ -185,6 +188,12 @@ def _first_currency(element: Element, rows: list[Row]) -> str | None:
     return amount.get("Ccy") if amount is not None else str(rows[0][3]) if rows else None
 
 
+def _own_currency(entry: Element) -> str | None:
+    """The currency of the account, for entries that leave out their own; the account stands before them."""
+    statement = entry.getparent()
+    return _text(statement, "Acct", "Ccy") or _first_currency(statement, [])
+
+
 def _balances(element: Element) -> tuple[DayBalance | None, DayBalance | None]:
     """The opening and closing balance; of several interim balances the first opens and the last closes."""
     balances: dict[str, list[DayBalance]] = {}
@@ -231,7 +240,7 @@ def _shared(entry: Element, *, pending: bool) -> _Entry:
         booked_on,
         value_on,
         _signed(entry, amount[0]),
-        currency_of(amount[1], entry.sourceline),
+        currency_of(amount[1] or _own_currency(entry), entry.sourceline),
         _text(entry, "AddtlNtryInf"),
         gv_code,
         primanota,
@@ -338,7 +347,7 @@ def _remittance(detail: Element | None) -> str | None:
 def _part_cents(detail: Element, shared: _Entry) -> int | None:
     """The signed amount of a part of a batch in the currency of the entry; None if the file does not tell it."""
     amount = _amount(detail) or _amount(_find(detail, "AmtDtls", "TxAmt")) or _amount(_find(detail, "AmtDtls", "InstdAmt"))
-    if amount is None or amount[1] != shared.currency:
+    if amount is None or (amount[1] or shared.currency) != shared.currency:
         return None
     if _find(detail, "CdtDbtInd") is None:
         return amount[0] if shared.cents >= 0 else -amount[0]
@@ -365,7 +374,16 @@ def _amount(element: Element | None) -> tuple[int, str] | None:
     text = (amount.text or "").strip()
     if text.startswith(("-", "+")) or "," in text:
         raise StatementFault(Reason.AMOUNT, amount.sourceline)
-    return cents_of(text, amount.sourceline), amount.get("Ccy") or ""
+    return cents_of(_without_float_error(text), amount.sourceline), amount.get("Ccy") or ""
+
+
+def _without_float_error(text: str) -> str:
+    """An amount without the error of binary fractions: a bank writes 94.010000000021 for a balance of 94.01."""
+    if not FLOAT.fullmatch(text):
+        return text
+    exact = Decimal(text)
+    hundredths = round(exact, 2)
+    return str(hundredths) if abs(exact - hundredths) < FLOAT_ERROR else text
 
 
 def _signed(element: Element, cents: int) -> int:

@@ -145,7 +145,7 @@ KONTOR_COLUMNS = (
 )
 KONTOR_BOOKED, KONTOR_PENDING = "gebucht", "vorgemerkt"
 """The table that we write ourselves (`writing`)."""
-_FORMULA = re.compile(r"['=+\-@\t\r]")
+_FORMULA = re.compile(r"['=+\-@＝＋－＠\t\r]")
 
 
 def guarded(cell: str) -> str:
@@ -155,7 +155,7 @@ def guarded(cell: str) -> str:
 
 def _kontor(frame: pl.DataFrame) -> pl.DataFrame:
     """Texts without the apostrophe before what could be a formula."""
-    return frame.with_columns(pl.col(pl.String).str.replace(r"^'(['=+\-@])", "$1"))
+    return frame.with_columns(pl.col(pl.String).str.replace(r"^'(['=+\-@＝＋－＠])", "$1"))
 
 
 FORMATS = (

@@ -29,18 +29,23 @@ from pipelines.statements.statement import (
 )
 
 FIELD = re.compile(r":(13D?|20|21|23|25P?|28C?|34F|60[FM]|61|62[FM]|64|65|86|90[CD]|NS):(.*)", re.S)
-BALANCE = re.compile(r"(C|D)([0-9]{6})([A-Z]{3})([0-9]{0,15},[0-9]*)")
-LINE = re.compile(r"([0-9]{6})([0-9]{4})?(R?[CD]|E[CD])([A-Z])?([0-9]{0,15},[0-9]*)([A-Z][A-Z0-9]{3})(.*)", re.S)
-STRUCTURED = re.compile(r"([0-9]{3})([^A-Za-z0-9\s])(?=[0-9][0-9])")
-REFERENCE_LENGTH = 16
+NUMBER = r"(?:0*[0-9]{1,15}(?:,[0-9]*)?|,[0-9]+)"
+"""An amount. Some banks leave out the comma of whole numbers, others fill up with zeros."""
+BALANCE = re.compile(rf"(C|D)([0-9]{{6}})([A-Z]{{3}})({NUMBER})")
+LINE = re.compile(rf"([0-9]{{6}})([0-9]{{4}})?(R?[CD]|E[CD])([A-Z])?({NUMBER})([A-Z][A-Z0-9 ]{{3}})(.*)", re.S)
+STRUCTURED = re.compile(r" ?([0-9]{3})([^A-Za-z0-9\s])(?=[0-9][0-9])")
+ACCOUNT_LENGTH = 50
+"""The standard has 35; some banks add a BIC."""
 DETAILS_WIDTH, PURPOSE_WIDTH = 65, 27
-BOOKING_TEXT, PRIMANOTA, BANK, ACCOUNT = "00", "10", "30", "31"
+BOOKING_TEXT, PRIMANOTA, BANK, ACCOUNT, FOREIGN_IBAN = "00", "10", "30", "31", "38"
 PURPOSE = frozenset((*map(str, range(20, 30)), *map(str, range(60, 64))))
 NAME = ("32", "33")
 SUBFIELDS = frozenset((BOOKING_TEXT, PRIMANOTA, BANK, ACCOUNT, "34", *NAME, *PURPOSE))
+RESERVED = frozenset(map(str, range(35, 100))) - PURPOSE
+"""Subfields of single banks behind those of the counterparty, such as `?70`: not a part of the name before them."""
 TAG_AT_START = re.compile(r"[A-Z]{4}\+")
 ULTIMATE = re.compile(r"(?:^|\n)ABW[AE]\+(.*?)(?=\n[A-Z]{4}\+|$)", re.S)
-END = "-"
+END, OWN_NOTES = "-", "NS"
 Row = tuple[object, ...]
 
 
@@ -116,7 +121,7 @@ def _messages(fields: Iterator[tuple[int, str, str]]) -> Iterator[_Message]:
             message.is_ended = True
         else:
             _take(message, line, name, value, before)
-        before = name
+        before = name if name != OWN_NOTES else before
     if message is not None:
         yield message
 
@@ -129,7 +134,7 @@ def _take(message: _Message, line: int, name: str, value: str, before: str) -> N
         place, entry, _ = message.entries.pop()
         message.entries.append((place, entry, value))
     elif name in ("25", "25P"):
-        message.account = _account(value)
+        message.account = _account(line, value)
     elif name in ("28", "28C"):
         message.number = value.strip()
     elif name in ("60F", "60M"):
@@ -162,9 +167,11 @@ def _statement(message: _Message) -> Statement:
     )
 
 
-def _account(value: str) -> StatementAccount:
+def _account(line: int, value: str) -> StatementAccount:
     """The account by its IBAN, or by bank and number, with the currency behind it where banks write one."""
     text = re.sub(r"\s", "", value).upper()
+    if len(text) > ACCOUNT_LENGTH:
+        raise StatementFault(Reason.FIELD_MISSING, line)
     bank, _, number = text.rpartition("/")
     iban = IBAN.match(number)
     currency = number[-3:] if CURRENCY.fullmatch(number[-3:]) and len(number) > 3 else None
@@ -198,7 +205,8 @@ def _row(message: _Message, line: int, entry: str, text: str) -> Row:
     value_on = _day(value_day, line)
     subfields = _subfields(text)
     purpose = _purpose(subfields) if subfields else _unstructured(text, details)
-    bank, account = subfields.get(BANK, "").strip(), re.sub(r"\s", "", subfields.get(ACCOUNT, "")).upper()
+    bank = subfields.get(BANK, "").strip()
+    accounts = [re.sub(r"\s", "", subfields.get(key, "")).upper() for key in (ACCOUNT, FOREIGN_IBAN)]
     ultimate = ULTIMATE.search(purpose or "")
     return (
         _entry_day(value_on, entry_day, line) if entry_day else value_on,
@@ -210,7 +218,7 @@ def _row(message: _Message, line: int, entry: str, text: str) -> Row:
         subfields.get("GVC") or (code[1:] if code[1:].isdecimal() else None),
         subfields.get(PRIMANOTA),
         joined_lines((subfields[key] for key in NAME if key in subfields), PURPOSE_WIDTH),
-        account if IBAN.fullmatch(account) else None,
+        next(filter(IBAN.fullmatch, accounts), None),
         bank if BIC.fullmatch(bank) else None,
         ultimate[1].replace("\n", " ").strip() if ultimate else None,
         message.is_notice or mark[0] == "E",
@@ -227,7 +235,7 @@ def _subfields(text: str) -> dict[str, str]:
         return {}
     subfields, key = {"GVC": match[1]}, ""
     for part in text.replace("\n", "")[match.end() - 1 :].split(match[2])[1:]:
-        if part[:2] in SUBFIELDS and part[:2] > key:
+        if part[:2] > key and (part[:2] in SUBFIELDS or (part[:2] in RESERVED and key >= BANK)):
             key = part[:2]
             subfields[key] = part[2:]
         elif key:

@@ -20,7 +20,7 @@ NO_REFERENCE = frozenset(("NOTPROVIDED", "NOT PROVIDED", "NONREF", "KEINE REFERE
 SEPA_TAG = re.compile(r"(?:EREF|KREF|MREF|CRED|DEBT|SVWZ|PURP|ABWA|ABWE|OAMT|COAM|RREF|BREF)\+")
 TEXTS = [name for name, kind in BOOKINGS.items() if kind == pl.String]
 _CONTROL = r"[\x00-\x09\x0b-\x1f\x7f\x{85}\x{2028}\x{2029}]+"
-_AMOUNT = re.compile(r"([+-]?)([0-9]{0,15})(?:[.,]([0-9]{0,2})0*)?")
+_AMOUNT = re.compile(r"([+-]?)0*([0-9]{0,15})(?:[.,]([0-9]{0,2})0*)?")
 
 
 class Reason(StrEnum):
@@ -42,6 +42,7 @@ class Reason(StrEnum):
     TEXT_TOO_LONG = "TEXT_TOO_LONG"
     FIELD_MISSING = "FIELD_MISSING"
     IMPLAUSIBLE = "IMPLAUSIBLE"
+    IMPLAUSIBLE_ACCOUNT = "IMPLAUSIBLE_ACCOUNT"
 
 
 class StatementFault(Invalid):
@@ -169,7 +170,7 @@ def cents_of(text: str, line: int | None = None) -> int:
     Currencies without a subunit are counted in hundredths as well: 500 yen are 50,000.
     """
     parts = _AMOUNT.fullmatch(text.strip())
-    if parts is None or not (parts[2] or parts[3]):
+    if parts is None or not any(letter.isdigit() for letter in text):
         raise StatementFault(Reason.AMOUNT, line)
     cents = int(parts[2] or "0") * 100 + int((parts[3] or "").ljust(2, "0"))
     if cents > AMOUNT_LIMIT_CENTS:

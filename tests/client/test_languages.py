@@ -29,7 +29,10 @@ TOOLS = {"Python": ("openapi-python-client",), "TypeScript": ("node", "npm"), "J
 LANGUAGES = tuple(TOOLS)
 COMPLAINT = re.compile(r"\bWARN(ING)?\b|\bERROR\b|⚠|✘")
 BETA = "OpenAPI 3.1 support is still in beta"
-"""The one thing that the generator for Java says of itself, whatever the document."""
+"""What the generator for Java says of itself, whatever the document."""
+LIST_OF_FILES = "Could not compute datatypeWithEnum from File, null"
+"""What it says of every form field that is a list, because it looks for an enumeration in it."""
+HARMLESS = (BETA, LIST_OF_FILES)
 NO_DOWNLOAD = re.compile(
     r"Unknown host|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|ECONNREFUSED|Could not (transfer|find) artifact|No matching dist"
 )
@@ -75,7 +78,7 @@ def folder(language: str, tenant: Tenant, tmp_path_factory: pytest.TempPathFacto
     ours = HERE / language.lower()
     shutil.copytree(ours, place) if ours.exists() else place.mkdir(parents=True)
     output = _run(["bash", "-euo", "pipefail", "-c", commands(language)], place, tenant)
-    complaints = [line for line in output.splitlines() if COMPLAINT.search(line) and BETA not in line]
+    complaints = [line for line in output.splitlines() if COMPLAINT.search(line) and not any(text in line for text in HARMLESS)]
     assert complaints == []
     return place
 

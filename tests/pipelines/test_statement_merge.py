@@ -1,6 +1,7 @@
 """Statement files of one account, in any order, formats and overlaps: what is stored is the history."""
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
@@ -17,13 +18,14 @@ from tests.pipelines.statements.rendering import Line, camt, fitting, histories,
 from tests.pipelines.test_merge import bookings
 
 TEXTS = ("booked_on", "amount_cents", "purpose", "counterparty_name", "counterparty_iban")
-VIEWS = {
+VIEWS: dict[str, Callable[[list[Line]], bytes]] = {
     "CAMT.053": lambda lines: camt(lines, "08"),
     "CAMT.052": lambda lines: camt(lines, "02", "052"),
     "MT940": lambda lines: mt940(lines).encode(),
     "CSV": sparkasse_csv,
+    "FinTS": lambda lines: f"\r\n{mt940(lines, page_lines=4)}".encode("iso-8859-1"),
 }
-"""One history as banks export it."""
+"""One history as banks export it, and as FinTS delivers it: CAMT.052 in version 02, or pages of MT940 in ISO 8859-1."""
 
 
 @st.composite

@@ -260,6 +260,9 @@ class TestOwnStatements:
         report = browser.get("/demo/report")
         assert "Monatsbericht" in report.text
         assert "default-src 'none'" in report.headers["content-security-policy"]
+        file = browser.get("/demo/report?format=pdf")
+        assert file.headers["content-type"] == "application/pdf"
+        assert file.content.startswith(b"%PDF-")
         again = self.upload(browser, camt(salaries(datetime(2025, 11, 1, tzinfo=UTC).date(), 12)))
         assert again.headers["location"] == "/demo/overview?new=0"
         assert browser.post("/demo/disconnect", headers=OWN).status_code == 303

@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 from hypothesis import HealthCheck, given, settings
+from pypdf import PdfReader
 
 from pipelines.statements.reading import read
 from tests.pipelines.statements.rendering import OWN_IBAN, Line, camt
@@ -134,6 +135,10 @@ def test_nobody_gets_the_data_of_another(customer: Customer, r1: TenantUnderTest
         assert "Netflix" not in stranger.get("/report", params={"month": "2026-10"}).text
 
 
+def plain(text: str) -> str:
+    return text.replace("\N{NO-BREAK SPACE}", " ")
+
+
 class TestReport:
     @pytest.fixture(scope="class")
     def page(self, customer: Customer) -> httpx.Response:
@@ -154,8 +159,44 @@ class TestReport:
         assert not re.search(r"<script|<link|\sstyle=|src=|\son\w+=", page.text)
         assert "<b>Markt" not in page.text
 
+    @pytest.fixture(scope="class")
+    def file(self, customer: Customer) -> httpx.Response:
+        answer = customer.get("/report", params={"month": "2026-10", "format": "pdf"}, headers={"Accept": "application/pdf"})
+        assert answer.status_code == 200, answer.text
+        return answer
+
+    def test_it_is_also_a_pdf_with_the_same_figures(self, page: httpx.Response, file: httpx.Response) -> None:
+        assert file.headers["Content-Type"] == "application/pdf"
+        assert file.headers["Content-Disposition"] == 'attachment; filename="monatsbericht-2026-10.pdf"'
+        reader = PdfReader(io.BytesIO(file.content))
+        text = plain("\n".join(part.extract_text() for part in reader.pages))
+        assert reader.metadata is not None
+        assert reader.metadata.title == "Monatsbericht Oktober 2026"
+        for words in ("Wofür das Geld ging", "Zwölf Monate", "Was sich geändert hat", "Laufende Verträge", "Netflix", "Wohnbau"):
+            assert words in text, words
+        amounts = set(re.findall(r"[0-9.]+,[0-9]{2} €", plain(re.sub(r"<title>.*?</title>", "", page.text))))
+        assert amounts <= set(re.findall(r"[0-9.]+,[0-9]{2} €", text))
+
+    def test_the_pdf_brings_its_font_and_neither_scripts_nor_links(self, file: httpx.Response) -> None:
+        reader = PdfReader(io.BytesIO(file.content))
+        fonts = [font.get_object() for part in reader.pages for font in part["/Resources"]["/Font"].values()]  # type: ignore[index]
+        descriptors = [font["/DescendantFonts"][0].get_object()["/FontDescriptor"].get_object() for font in fonts]
+        assert all("/FontFile2" in descriptor for descriptor in descriptors)
+        assert all("/Annots" not in part for part in reader.pages)
+        for word in (b"/JavaScript", b"/URI", b"/Launch", b"/EmbeddedFile"):
+            assert word not in file.content
+
+    def test_a_pdf_is_the_same_all_day_and_can_be_asked_for_again(self, customer: Customer, file: httpx.Response) -> None:
+        headers = {"If-None-Match": file.headers["ETag"]}
+        assert customer.get("/report", params={"month": "2026-10", "format": "pdf"}, headers=headers).status_code == 304
+
+    def test_a_format_that_there_is_not(self, customer: Customer) -> None:
+        assert customer.get("/report", params={"month": "2026-10", "format": "docx"}).status_code == 400
+
     def test_a_month_without_data(self, customer: Customer) -> None:
         assert "keine Umsätze" in customer.get("/report", params={"month": "2020-01"}).text
+        file = customer.get("/report", params={"month": "2020-01", "format": "pdf"}).content
+        assert "keine Umsätze" in PdfReader(io.BytesIO(file)).pages[0].extract_text()
 
     def test_without_a_month_it_is_the_last_complete_one(self, customer: Customer) -> None:
         assert customer.get("/report").status_code == 200

@@ -175,6 +175,20 @@ class TestMoney:
         assert fault.value.reason is Reason.AMOUNT
         assert fault.value.line == 1
 
+    @pytest.mark.parametrize(("text", "cents"), [("94.010000000021", 9401), ("93.999999999998", 9400)])
+    def test_errors_of_binary_fractions_are_no_part_of_an_amount(self, text: str, cents: int) -> None:
+        assert column(document(entry(text, sign="CRDT")), "amount_cents") == [cents]
+        with pytest.raises(StatementFault):
+            read(document(entry("94.0100021")))
+
+    def test_an_amount_without_a_currency_has_that_of_its_account(self) -> None:
+        parts = ["<Amt>20.00</Amt>", "<Amt>10.00</Amt>"]
+        content = document(entry("30.00", *parts)).replace(b' Ccy="EUR"', b"")
+        assert (column(content, "currency"), column(content, "amount_cents")) == (["EUR", "EUR"], [-2000, -1000])
+        with pytest.raises(StatementFault) as fault:
+            read(content.replace(b"<Ccy>EUR</Ccy>", b""))
+        assert fault.value.reason is Reason.CURRENCY
+
     def test_a_line_without_direction_is_refused(self) -> None:
         with pytest.raises(StatementFault) as fault:
             read(document(entry("1.00").replace("<CdtDbtInd>DBIT</CdtDbtInd>", "")))

@@ -64,6 +64,11 @@ class TestAccounts:
         assert (account.iban, account.number, account.bic or account.blz) == (iban, number, bank)
         assert account.currency == "EUR"
 
+    def test_a_text_is_no_account(self) -> None:
+        with pytest.raises(StatementFault) as fault:
+            read(message(*ONE, account="166?00GUTSCHRIFT?20" + "Miete " * 10))
+        assert (fault.value.reason, fault.value.line) == (Reason.FIELD_MISSING, 2)
+
 
 class TestLines:
     @pytest.mark.parametrize(
@@ -94,6 +99,15 @@ class TestLines:
         with pytest.raises(StatementFault) as fault:
             read(message(f":61:{line}", ONE[1]))
         assert fault.value.line == 5
+
+    @pytest.mark.parametrize(
+        ("amount", "cents"), [("500", 50_000), ("500,", 50_000), (",5", 50), ("0000000000000000007,00", 700), ("1,5", 150)]
+    )
+    def test_amounts_without_a_comma_and_with_many_zeros(self, amount: str, cents: int) -> None:
+        assert first(message(f":61:2603020302C{amount}NTRFNONREF", ONE[1]))["amount_cents"] == cents
+
+    def test_a_code_may_be_filled_with_blanks(self) -> None:
+        assert first(message(":61:2603020302D10,00S   X", ONE[1]))["amount_cents"] == -1000
 
     def test_an_amount_finer_than_cents_is_refused(self) -> None:
         with pytest.raises(StatementFault) as fault:
@@ -128,6 +142,15 @@ class TestTexts:
     def test_a_question_mark_in_a_text_is_no_subfield(self) -> None:
         booking = first(message(ONE[0], ":86:166?20Wirklich?21 oder was?20 Euro?32Anna", ONE[1]))
         assert (booking["purpose"], booking["counterparty_name"]) == ("Wirklich oder was?20 Euro", "Anna")
+
+    def test_subfields_of_single_banks_are_no_part_of_the_name(self) -> None:
+        text = ":86: 166?20Wer zahlt?70 Euro?3010020030?31234567?32Anna?33 Muster?38DE87240501501234567890?70Bert?71 Muster"
+        booking = first(message(ONE[0], text, ONE[1]))
+        assert (booking["purpose"], booking["counterparty_name"]) == ("Wer zahlt?70 Euro", "Anna Muster")
+        assert booking["counterparty_iban"] == "DE87240501501234567890"
+
+    def test_notes_of_the_bank_may_stand_before_the_text(self) -> None:
+        assert first(message(ONE[0], ":NS:01Musterweg 1", "02Ort", ":86:166?20Miete", ONE[1]))["purpose"] == "Miete"
 
     def test_the_separator_may_be_another_one(self) -> None:
         booking = first(message(ONE[0], ":86:166<00GUTSCHRIFT<20Miete<32Anna", ONE[1]))
