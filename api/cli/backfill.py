@@ -45,7 +45,7 @@ def backfill(
 
     settings = read_settings()
     requested_buckets, assets = _buckets(buckets, settings.buckets), flow.steps_from(asset, only=only)
-    period = flow.Period(since.date() if since else None, until.date() if until else None)
+    period = flow.LandingPeriod(since.date() if since else None, until.date() if until else None)
     if period.since and period.until and period.until < period.since:
         raise Invalid(f"--until {period.until} is before --since {period.since}")
     with embedded.addresses(settings) as addresses:

@@ -35,7 +35,7 @@ class PlannedStep:
 
 
 @dataclass(frozen=True)
-class Period:
+class LandingPeriod:
     """The days on which data landed that a backfill is about, both included; None means without limit."""
 
     since: date | None = None
@@ -55,7 +55,7 @@ def steps_from(asset: str, *, only: bool = False) -> list[str]:
     return [step] if only else names[names.index(step) :]
 
 
-def buckets_with_landings(context: Context, buckets: Sequence[int], period: Period) -> list[int]:
+def buckets_with_landings(context: Context, buckets: Sequence[int], period: LandingPeriod) -> list[int]:
     """The buckets of which something landed in the period; all of them, if it has neither a beginning nor an end."""
     if not period.is_limited:
         return list(buckets)
@@ -63,7 +63,7 @@ def buckets_with_landings(context: Context, buckets: Sequence[int], period: Peri
     return sorted({piece.bucket for piece in landed_pieces if period.until is None or day_of(piece.slot) <= period.until})
 
 
-def plan(context: Context, assets: Sequence[str], buckets: Sequence[int], period: Period) -> list[PlannedStep]:
+def plan(context: Context, assets: Sequence[str], buckets: Sequence[int], period: LandingPeriod) -> list[PlannedStep]:
     """The work that a backfill would do, counted without doing it. In a limited period it is at most this much: only users who
     have changed are computed again.
     """
@@ -85,7 +85,9 @@ def plan(context: Context, assets: Sequence[str], buckets: Sequence[int], period
     return [PlannedStep(asset, len(buckets), *counts[asset]) for asset in assets]
 
 
-def run(assets: Sequence[str], buckets: Sequence[int], period: Period, on_progress: OnProgress) -> Iterator[tuple[str, int]]:
+def run(
+    assets: Sequence[str], buckets: Sequence[int], period: LandingPeriod, on_progress: OnProgress
+) -> Iterator[tuple[str, int]]:
     """Processes the buckets asset by asset; yields each asset with the number of users or bookings that changed.
 
     Without a limited period all users are computed again. With one, what landed in it is merged again, and only users who have
