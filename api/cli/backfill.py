@@ -22,30 +22,39 @@ def backfill(
     asset: Annotated[
         str,
         typer.Option(
-            help="First asset to recompute: ledger, transactions, transaction_tags or served_results.", show_default=False
+            help="First asset to recompute: ledger, transactions, transaction_tags, analyses or served_results.",
+            show_default=False,
         ),
     ],
     buckets: Annotated[str, typer.Option(help="Buckets to recompute: all, or a list like 3,7,20-29.")] = "all",
     since: Annotated[
-        datetime | None, typer.Option(formats=["%Y-%m-%d"], help="For the ledger: use data that landed on this day or later.")
+        datetime | None,
+        typer.Option(formats=["%Y-%m-%d"], help="Only what landed on this day or later, and users who have changed."),
+    ] = None,
+    until: Annotated[
+        datetime | None,
+        typer.Option(formats=["%Y-%m-%d"], help="Only accesses of which something landed until this day."),
     ] = None,
     only: Annotated[bool, typer.Option("--only", help="Recompute only this asset, not the ones that depend on it.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan without running it.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Recompute all users of some buckets. Prints the plan first. Sends no requests to banks."""
+    """Recompute all users of some buckets, or what landed in a period. Prints the plan first. Sends no requests to banks."""
     from pipelines.context import Context
     from pipelines.results import backfill as flow  # loads the taggers, which no other command needs
 
     settings = read_settings()
-    numbers, assets = _buckets(buckets, settings.buckets), flow.steps_from(asset, only=only)
-    day = since.date() if since else None
+    requested_buckets, assets = _buckets(buckets, settings.buckets), flow.steps_from(asset, only=only)
+    period = flow.LandingPeriod(since.date() if since else None, until.date() if until else None)
+    if period.since and period.until and period.until < period.since:
+        raise Invalid(f"--until {period.until} is before --since {period.since}")
     with embedded.addresses(settings) as addresses:
         migrate.require_tables(addresses.service)
         os.environ["KONTOR_DATABASE_URL"] = addresses.service  # for the processes of the engine
         context = Context.of(settings.model_copy(update={"database_url": addresses.service}))
         try:
-            steps = flow.plan(context, assets, numbers, day)
+            numbers = flow.buckets_with_landings(context, requested_buckets, period)
+            steps = flow.plan(context, assets, numbers, period)
         finally:
             context.database.close()
         show([asdict(step) for step in steps], as_json, "Planned")
@@ -60,7 +69,7 @@ def backfill(
         )
         with Progress(*columns, console=console, disable=as_json) as progress:
             task = progress.add_task("Buckets", total=len(numbers) * len(assets))
-            results = flow.run(assets, numbers, day, lambda _completed, _total: progress.advance(task))
+            results = flow.run(assets, numbers, period, lambda _completed, _total: progress.advance(task))
             for position, (name, changes) in enumerate(results, 1):
                 progress.update(task, completed=position * len(numbers), description=name)
                 if not as_json:

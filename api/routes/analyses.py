@@ -1,5 +1,6 @@
 """Routes of a user's analyses: precomputed documents, or documents computed now if those are out of date."""
 
+from dataclasses import replace
 from datetime import date, datetime
 from enum import StrEnum
 from hashlib import sha256
@@ -186,6 +187,9 @@ async def _respond(
         return Response(status_code=304, headers={"ETag": etag, **VARY})
     user_id, key = user_of(caller), _cache_key(name, view) + calibrated
     cached = services.response_cache.find(user_id, key, state)
+    if cached is not None and not cached.precomputed and await _is_published(services, caller, state):
+        cached = replace(cached, precomputed=True)  # the same bytes: only where they come from is told anew
+        services.response_cache.put(user_id, key, cached)
     if cached is None:
         async with services.analyses.of(user_id):  # parallel requests of one user compute the analyses once
             cached = services.response_cache.find(user_id, key, state) or await _load(services, caller, name, state, view)
@@ -242,6 +246,12 @@ async def _precomputed(services: Services, caller: Caller, name: str, state: Res
     async with services.list_turns.hold(caller.tenant_id, caller.user_id):
         row = await services.connections.one(results.READY, (user_of(caller), name, state.revision, state.version, state.as_of))
         return None if row is None else CachedResponse(state, unpack(row[0]), precomputed=True)
+
+
+async def _is_published(services: Services, caller: Caller, state: ResultState) -> bool:
+    """Whether the documents of this state lie ready by now. All of a user are published together."""
+    values = (user_of(caller), live.NAMES[0], state.revision, state.version, state.as_of)
+    return state.as_of is not None and await services.connections.one(results.IS_READY, values) is not None
 
 
 def _compute(services: Services, caller: Caller, state: ResultState) -> UserDocuments:

@@ -7,21 +7,29 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
+from warehouse.lake import dictionary
+
 if TYPE_CHECKING:
     from warehouse.lake.parquet import LakeTable
 
 _KINDS = {bool: "bool", int: "int", float: "float", str: "string"}
 
 
-def columns(schema: Mapping[str, Any]) -> dg.TableSchema:
-    """The columns of a table, with their kinds."""
-    return dg.TableSchema([dg.TableColumn(name, str(kind)) for name, kind in schema.items()])
+def columns(schema: Mapping[str, Any], descriptions: Mapping[str, str] | None = None) -> dg.TableSchema:
+    """The columns of a table, with their kinds and meanings."""
+    return dg.TableSchema(
+        [dg.TableColumn(name, str(kind), description=(descriptions or {}).get(name)) for name, kind in schema.items()]
+    )
 
 
 def files(table: "LakeTable") -> dict[str, Any]:
     """A table of the lake: its columns, and a query for it."""
-    ask = dg.MetadataValue.md(f'`kontor sql "describe {table.name}"`')
-    return {"dagster/column_schema": columns(table.schema), "dagster/table_name": table.name, "ask": ask}
+    ask = dg.MetadataValue.md(f"`kontor lake schema {table.name}`")
+    return {
+        "dagster/column_schema": columns(table.schema, dictionary.describe(table)),
+        "dagster/table_name": table.name,
+        "ask": ask,
+    }
 
 
 def rows(table: Any) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from analytics.frames import BOOKINGS
 from pipelines.banks.base import FetchedBookings
 from pipelines.context import Context
 from pipelines.fetching import merge, store
-from pipelines.fetching.slots import SLOT_FORMAT, slot_of
+from pipelines.fetching.slots import SLOT_FORMAT, day_of, slot_of
 from pipelines.fetching.store import BankAnswer, FetchJob
 from warehouse.lake import landing
 from warehouse.lake.buckets import bucket_of
@@ -81,14 +81,19 @@ def take_back(context: Context, job: FetchJob) -> None:
         log.info("taken_back", access=str(job.access), rows=removed.rows)
 
 
-def replay(context: Context, pieces: Iterable[Piece], *, everything: bool = False) -> ReplayCounts:
+def replay(context: Context, pieces: Iterable[Piece], *, everything: bool = False, until: date | None = None) -> ReplayCounts:
     """Merges landed pieces into the ledger: those newer than its last fetch, or everything. No bank is asked, and erased data
-    stay erased.
+    stay erased. With `until`, only accesses count of which something landed until that day, with all that landed later: without
+    it, an old answer would take back what newer ones brought.
 
     The pieces of an access are first folded into one state, so that the ledger changes in one step and bookings keep their ids.
     """
     ordered = sorted(pieces)
     rows = landing.read_pieces(context.lake, LANDING, ordered)
+    if until is not None:
+        early_pieces = [piece for piece in ordered if day_of(piece.slot) <= until]
+        early_rows = landing.read_pieces(context.lake, LANDING, early_pieces)
+        rows = rows.join(early_rows.select("access").unique(), on="access", how="semi", maintain_order="left")
     with context.database.operating() as operator:
         buried = [str(stone.id) for stone in tombstones.all_tombstones(operator)]
         fetched_accesses = accesses.fetch_times(operator, [UUID(access) for access in rows["access"].unique()])

@@ -1,4 +1,4 @@
-"""Backfills: repeats the steps of some buckets from one asset on, even where nothing has changed."""
+"""Backfills: repeats the steps of some buckets from one asset on, for everybody or for what landed in a period."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from typing import Any
 from pipelines.context import Context
 from pipelines.engine.run import OnProgress
 from pipelines.fetching import landing
+from pipelines.fetching.slots import day_of
 from pipelines.results import tasks
 from warehouse.errors import Invalid
 from warehouse.lake import landing as pieces
@@ -33,6 +34,18 @@ class PlannedStep:
     bookings: int
 
 
+@dataclass(frozen=True)
+class LandingPeriod:
+    """The days on which data landed that a backfill is about, both included; None means without limit."""
+
+    since: date | None = None
+    until: date | None = None
+
+    @property
+    def is_limited(self) -> bool:
+        return self.since is not None or self.until is not None
+
+
 def steps_from(asset: str, *, only: bool = False) -> list[str]:
     """The asset and, unless `only` is set, all assets that depend on it."""
     step = "analyses" if asset in ANALYSES else asset
@@ -42,13 +55,25 @@ def steps_from(asset: str, *, only: bool = False) -> list[str]:
     return [step] if only else names[names.index(step) :]
 
 
-def plan(context: Context, assets: Sequence[str], buckets: Sequence[int], since: date | None) -> list[PlannedStep]:
-    """The work that a backfill would do, counted without doing it."""
+def buckets_with_landings(context: Context, buckets: Sequence[int], period: LandingPeriod) -> list[int]:
+    """The buckets of which something landed in the period; all of them, if it has neither a beginning nor an end."""
+    if not period.is_limited:
+        return list(buckets)
+    landed_pieces = landing.pieces_of(context.lake, buckets, period.since)
+    return sorted({piece.bucket for piece in landed_pieces if period.until is None or day_of(piece.slot) <= period.until})
+
+
+def plan(context: Context, assets: Sequence[str], buckets: Sequence[int], period: LandingPeriod) -> list[PlannedStep]:
+    """The work that a backfill would do, counted without doing it. In a limited period it is at most this much: only users who
+    have changed are computed again.
+    """
     users = context.lake.read(USERS, buckets, ["user"]).height
     booking_count = int(context.lake.statistics(TRANSACTIONS, buckets)["rows"].sum())
     tagged_count = int(context.lake.statistics(TRANSACTION_TAGS, buckets)["rows"].sum())
     landed_rows = (
-        pieces.read_pieces(context.lake, LANDING, landing.pieces_of(context.lake, buckets, since)) if "ledger" in assets else None
+        pieces.read_pieces(context.lake, LANDING, landing.pieces_of(context.lake, buckets, period.since))
+        if "ledger" in assets
+        else None
     )
     counts = {
         "ledger": (0, 0) if landed_rows is None else (landed_rows["user"].n_unique(), landed_rows.height),
@@ -60,10 +85,19 @@ def plan(context: Context, assets: Sequence[str], buckets: Sequence[int], since:
     return [PlannedStep(asset, len(buckets), *counts[asset]) for asset in assets]
 
 
-def run(assets: Sequence[str], buckets: Sequence[int], since: date | None, on_progress: OnProgress) -> Iterator[tuple[str, int]]:
-    """Processes the buckets asset by asset; yields each asset with the number of users or bookings that changed."""
+def run(
+    assets: Sequence[str], buckets: Sequence[int], period: LandingPeriod, on_progress: OnProgress
+) -> Iterator[tuple[str, int]]:
+    """Processes the buckets asset by asset; yields each asset with the number of users or bookings that changed.
+
+    Without a limited period all users are computed again. With one, what landed in it is merged again, and only users who have
+    changed are computed again.
+    """
     for asset in assets:
-        options: dict[str, Any] = {} if asset == "served_results" else {"everything": True}
-        options |= {"since": since} if asset == "ledger" else {}
+        options: dict[str, Any] = {}
+        if asset == "ledger":
+            options = {"everything": True, "since": period.since, "until": period.until}
+        elif asset != "served_results":
+            options = {"everything": not period.is_limited}
         counts_by_bucket = tasks.run_on_buckets(STEPS[asset], buckets, on_progress, **options)
         yield asset, sum(counts.changed for counts in counts_by_bucket.values())

@@ -64,10 +64,12 @@ def publish_buckets(buckets: Buckets) -> dict[int, PublishCounts]:
         return publish.publish_buckets(context.database, context.lake, buckets, settings.buckets, settings.base_url)
 
 
-def replay_buckets(buckets: Buckets, *, since: date | None = None, everything: bool = False) -> dict[int, ReplayCounts]:
+def replay_buckets(
+    buckets: Buckets, *, since: date | None = None, until: date | None = None, everything: bool = False
+) -> dict[int, ReplayCounts]:
     context = _context()
     return {
-        bucket: landing.replay(context, landing.pieces_of(context.lake, [bucket], since), everything=everything)
+        bucket: landing.replay(context, landing.pieces_of(context.lake, [bucket], since), everything=everything, until=until)
         for bucket in buckets
     }
 

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from api.cli import app
 from tests.support.stack import Customer, Stack
 from warehouse.errors import KontorError, NotFound
 from warehouse.lake.buckets import bucket_of
+from warehouse.settings import Settings
 
 BUCKETS = 64
 
@@ -75,9 +77,29 @@ def test_a_backfill_makes_everything_ready(stack: Stack, customer: Customer) -> 
     assert source(customer) == "precomputed"
 
 
+def changes(*arguments: str) -> dict[str, int]:
+    """The number of users or bookings that changed, by asset."""
+    lines = [
+        line.strip().split(": ") for line in kontor("backfill", *arguments).splitlines() if line.rstrip().endswith(" changed")
+    ]
+    return {asset: int(count.removesuffix(" changed")) for asset, count in lines}
+
+
+def test_a_period_redoes_only_what_has_changed(customer: Customer) -> None:
+    today = f"{datetime.now(Settings().zone):%Y-%m-%d}"
+    changes("--asset", "ledger", "--buckets", bucket(customer), "--since", "2026-01-01")
+    assert set(changes("--asset", "ledger", "--buckets", bucket(customer), "--since", today).values()) <= {0}
+    assert changes("--asset", "analyses", "--buckets", bucket(customer), "--only")["analyses"] > 0, "all users without a period"
+    planned = kontor(
+        "backfill", "--asset", "ledger", "--buckets", bucket(customer), "--until", "2020-01-01", "--dry-run", "--json"
+    )
+    assert {step["buckets"] for step in json.loads(planned)} == {0}, "nothing landed then"
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
+        (["--asset", "ledger", "--since", "2026-11-03", "--until", "2026-11-02"], "is before --since"),
         (["--asset", "contracts_of_all"], "there are ledger, transactions"),
         (["--asset", "ledger", "--buckets", "64"], "numbered from 0 to 63"),
         (["--asset", "ledger", "--buckets", "x"], "3,7,20-29"),

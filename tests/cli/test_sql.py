@@ -126,3 +126,16 @@ def test_without_a_lake_every_table_is_empty(monkeypatch: pytest.MonkeyPatch, tm
     monkeypatch.setenv("KONTOR_HOME", str(tmp_path / "nothing"))
     assert json.loads(kontor("sql", "select count(*) as rows from transactions", "--format", "json")) == [{"rows": 0}]
     assert not (tmp_path / "nothing").exists()
+
+
+def test_the_schema_tells_what_columns_mean() -> None:
+    rows = json.loads(kontor("lake", "schema", "transactions", "--json"))
+    amount = next(row for row in rows if row["column"] == "amount_cents")
+    assert amount == {
+        "table": "transactions",
+        "column": "amount_cents",
+        "type": "Int64",
+        "meaning": "Amount in cents of the currency; spending is negative",
+    }
+    with pytest.raises(Invalid, match="there are landing, transactions"):
+        kontor("lake", "schema", "nothing")

@@ -13,11 +13,13 @@ import pytest
 from pipelines import erase, housekeeping
 from pipelines.context import Context
 from pipelines.fetching import landing
+from pipelines.fetching.slots import day_of
 from pipelines.results import buckets, export, publish, tags
 from pipelines.results import live as one_user
 from pipelines.results.documents.cashflow import CashflowView
 from tests.support.stack import Customer, Stack, TenantUnderTest, wait_until
 from warehouse.errors import NotFound
+from warehouse.lake import landing as landed_pieces
 from warehouse.lake import parquet, tables
 from warehouse.lake.buckets import Range, bounds, bucket_of, key, keys
 from warehouse.settings import Settings
@@ -149,6 +151,14 @@ def test_what_is_made_now_is_kept_until_something_changes(customer: Customer) ->
     assert again == first
 
 
+def test_what_was_made_now_counts_as_ready_once_it_is_published(house: Context, customer: Customer) -> None:
+    customer.connected("demo2")
+    first = analysed(customer)
+    assert {source for source, _ in first.values()} == {"live"}
+    worked(house, customer)
+    assert analysed(customer) == {name: ("precomputed", body) for name, (_, body) in first.items()}
+
+
 def test_a_new_day_makes_analyses_anew_and_no_tags(house: Context, customer: Customer, stack: Stack) -> None:
     access = customer.connected("demo1")
     bucket = worked(house, customer)
@@ -242,6 +252,36 @@ def test_lost_bookings_come_back_from_the_landing_without_the_bank(house: Contex
     for one, other in zip(*contents, strict=True):
         assert [row for row in one if row not in other] == [row for row in other if row not in one]
     assert landing.replay(house, pieces, everything=True).changed == 0
+
+
+def test_an_access_is_replayed_with_all_that_landed_after_the_end_of_a_period(
+    house: Context, customer: Customer, stack: Stack
+) -> None:
+    """An old answer alone would take back what newer ones brought."""
+    customer.connected("demo1")
+    pieces, rows = own_landings(house, customer)
+    yesterday = min(day_of(piece.slot) for piece in pieces) - timedelta(days=1)
+    stack.sql("DELETE FROM transactions WHERE user_id = :user", user=customer.user_id)
+    assert landing.replay(house, pieces, everything=True, until=yesterday).bookings == 0
+    assert landing.replay(house, pieces, everything=True, until=yesterday + timedelta(days=2)).changed > 0
+    earlier = pl.col("fetched_at") - pl.duration(days=1)
+    old_rows = rows.sort("booked_on").head(1).with_columns(fetched_at=earlier, fetch=pl.lit(str(uuid.uuid4())))
+    bucket, name = bucket_of(customer.user_id, BUCKETS), f"old-{uuid.uuid4()}"
+    landed_pieces.append(house.lake, tables.LANDING, f"{yesterday}T06", bucket, name, old_rows)
+    pieces, rows = own_landings(house, customer)
+    replayed = landing.replay(house, pieces, everything=True, until=yesterday)
+    assert replayed.bookings == rows.height > 1, "the old piece selects the access, and all of its pieces are merged"
+    assert replayed.changed == 0
+
+
+def own_landings(house: Context, customer: Customer) -> tuple[list[landed_pieces.Piece], pl.DataFrame]:
+    """The pieces of a customer, and their rows."""
+    pieces = [
+        piece
+        for piece in landing.pieces_of(house.lake, [bucket_of(customer.user_id, BUCKETS)])
+        if str(customer.user_id) in landed_pieces.read_pieces(house.lake, tables.LANDING, [piece])["user"]
+    ]
+    return pieces, landed_pieces.read_pieces(house.lake, tables.LANDING, pieces)
 
 
 def test_a_replay_changes_no_id(house: Context, customer: Customer) -> None:

@@ -61,6 +61,8 @@ seen, and it read all bookings for each pair of a user and an access: minutes fo
 NO_OWN_KNOWLEDGE: Mapping[str, str] = {}
 READY = "SELECT content FROM results WHERE user_id = %s AND name = %s AND revision = %s AND knowledge = %s AND as_of = %s"
 """Selects a result with a reference day, for an asynchronous connection."""
+IS_READY = READY.replace("content", "1", 1)
+"""The same without its content."""
 
 
 @dataclass(frozen=True)
