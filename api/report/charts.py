@@ -7,7 +7,7 @@ from markupsafe import Markup, escape
 from api.report.formats import MONTHS, money, month_name, percent
 from pipelines.results.month_report import CategorySum, MonthSums
 
-WIDTH, ROW, BAR, LABEL, AMOUNT = 640, 30, 14, 190, 150
+WIDTH, ROW, BAR, LABEL, AMOUNT = 640, 30, 14, 215, 150
 COLUMN_HEIGHT, COLUMN_TOP, COLUMN_BOTTOM = 200, 20, 24
 COLUMN_SHARE = 0.34
 

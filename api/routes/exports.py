@@ -89,7 +89,7 @@ async def get_report(
         str | None,
         Query(
             pattern="^[1-9][0-9]{3}-(0[1-9]|1[0-2])$",
-            description="the last complete month if there is none",
+            description="without it, the last complete month, or the last one with data if these end before it",
             examples=["2026-10"],
         ),
     ] = None,
@@ -99,14 +99,14 @@ async def get_report(
 ) -> Response:
     """The report of a month, as a page to print or as PDF: sums, categories, contracts and what has changed."""
     today = datetime.now(services.zone).date()
-    chosen_month = ReportMonth.of(today).before if month is None else ReportMonth(*map(int, month.split("-")))
-    if chosen_month.first > today:
+    chosen_month = None if month is None else ReportMonth(*map(int, month.split("-")))
+    if chosen_month is not None and chosen_month.first > today:
         raise wrong("month", IN_FUTURE, "query", sent_value=month)
+    report = await services.compute(caller, _report, services, caller, chosen_month, today)
     if report_format is ReportFormat.HTML:
-        page = await services.compute(caller, _report, services, caller, chosen_month)
-        return HTMLResponse(page, headers=pages.HEADERS)
-    content = await services.compute(caller, _report_file, services, caller, chosen_month, today)
-    name = f"monatsbericht-{chosen_month.first:%Y-%m}.pdf"
+        return HTMLResponse(await services.compute(caller, pages.report_page, report), headers=pages.HEADERS)
+    content = await services.compute(caller, _report_file, services, report, today)
+    name = f"monatsbericht-{report.month.first:%Y-%m}.pdf"
     return Response(content, media_type=PDF, headers={"Content-Disposition": f'attachment; filename="{name}"'})
 
 
@@ -128,17 +128,17 @@ def _export(services: Services, caller: Caller, export_format: ExportFormat, per
     return orjson.dumps({EXPORT_NAMES["accesses"]: accesses_json, EXPORT_NAMES["bookings"]: lists})
 
 
-def _report(services: Services, caller: Caller, month: ReportMonth) -> str:
-    return pages.report_page(_read_report(services, caller, month))
+def _report(services: Services, caller: Caller, month: ReportMonth | None, today: date) -> MonthReport:
+    """The report of a month, or else of the last complete one; if the data end before it, of the last month that has some."""
+    with reading_for(services, caller) as owner:
+        report = month_report(owner, services.settings.base_url, month or ReportMonth.of(today).before)
+        if month is None and report.as_of is not None and report.as_of < report.month.first:
+            report = month_report(owner, services.settings.base_url, ReportMonth.of(report.as_of))
+    return report
 
 
-def _report_file(services: Services, caller: Caller, month: ReportMonth, today: date) -> bytes:
+def _report_file(services: Services, report: MonthReport, today: date) -> bytes:
     """The report as PDF, the same all day, so that its ETag stays."""
     from api.report.pdf import report_pdf  # loads fpdf2, which takes a second
 
-    return report_pdf(_read_report(services, caller, month), datetime.combine(today, time(), services.zone))
-
-
-def _read_report(services: Services, caller: Caller, month: ReportMonth) -> MonthReport:
-    with reading_for(services, caller) as owner:
-        return month_report(owner, services.settings.base_url, month)
+    return report_pdf(report, datetime.combine(today, time(), services.zone))

@@ -47,7 +47,7 @@ MAX_LINES = 50_000
 """Lines of a file: what somebody with twenty bookings a day has in seven years."""
 NOT_IN_A_KEY = re.compile(r"[^A-Za-z0-9]+")
 MAX_KEY_CHARACTERS = 60
-ACCOUNT_NUMBER = re.compile(r"[0-9A-Za-zÄÖÜäöüß*][0-9A-Za-zÄÖÜäöüß .,:#*_/()+-]{0,69}")
+ACCOUNT_NUMBER = re.compile(r"[0-9A-Za-zÄÖÜäöüß .,:#*_/()+-]{1,70}")
 """Numbers of accounts and cards as banks and our own exports write them."""
 CLEARING_CODE = re.compile(r"[0-9A-Za-z-]{1,35}")
 MAX_OWNER_CHARACTERS = 300
@@ -150,6 +150,28 @@ def read_statement_file(name: str, content: bytes, today: date) -> StatementFile
     return StatementFile(name, tuple(_account_lines(group, today) for group in groups.values()))
 
 
+def check_statement(statement: Statement, today: date) -> None:
+    """Raises for what no bank says of an account: numbers and names that are none, and days that nobody can know."""
+    account = statement.account
+    days = [
+        statement.first_day,
+        statement.last_day,
+        *(balance.day for balance in (statement.opening, statement.closing) if balance),
+    ]
+    is_plausible = (
+        (account.iban is None or IBAN.fullmatch(account.iban) is not None)
+        and (account.number is None or ACCOUNT_NUMBER.fullmatch(account.number) is not None)
+        and (account.bic is None or BIC.fullmatch(account.bic) is not None)
+        and (account.blz is None or CLEARING_CODE.fullmatch(account.blz) is not None)
+        and (account.currency is None or account.currency in CURRENCIES)
+        and len(account.owner_name or "") <= MAX_OWNER_CHARACTERS
+        and IS_NOT_A_TEXT.search(account.owner_name or "") is None
+        and all(EARLIEST_DAY <= day <= today + MAX_TIME_AHEAD for day in days if day is not None)
+    )
+    if not is_plausible:
+        raise StatementFault(Reason.IMPLAUSIBLE_ACCOUNT)
+
+
 def upload(
     transaction: AbstractContextManager[Owner],
     settings: Settings,
@@ -190,7 +212,7 @@ def _account_lines(statements: Sequence[Statement], today: date) -> AccountLines
     except Unusable as error:
         raise StatementFault(Reason.IMPLAUSIBLE) from error
     for statement in statements:
-        _refuse_implausible(statement, today)
+        check_statement(statement, today)
     newest = max(statements, key=lambda statement: _last_day(statement) or date.min)
     first_days = [statement.first_day for statement in statements if statement.first_day is not None]
     return AccountLines(
@@ -202,28 +224,6 @@ def _account_lines(statements: Sequence[Statement], today: date) -> AccountLines
         newest.closing,
         tuple(difference for statement in statements for difference in statement.differences),
     )
-
-
-def _refuse_implausible(statement: Statement, today: date) -> None:
-    """Raises for what no bank says of an account: numbers and names that are none, and days that nobody can know."""
-    account = statement.account
-    days = [
-        statement.first_day,
-        statement.last_day,
-        *(balance.day for balance in (statement.opening, statement.closing) if balance),
-    ]
-    is_plausible = (
-        (account.iban is None or IBAN.fullmatch(account.iban) is not None)
-        and (account.number is None or ACCOUNT_NUMBER.fullmatch(account.number) is not None)
-        and (account.bic is None or BIC.fullmatch(account.bic) is not None)
-        and (account.blz is None or CLEARING_CODE.fullmatch(account.blz) is not None)
-        and (account.currency is None or account.currency in CURRENCIES)
-        and len(account.owner_name or "") <= MAX_OWNER_CHARACTERS
-        and IS_NOT_A_TEXT.search(account.owner_name or "") is None
-        and all(EARLIEST_DAY <= day <= today + MAX_TIME_AHEAD for day in days if day is not None)
-    )
-    if not is_plausible:
-        raise StatementFault(Reason.IMPLAUSIBLE_ACCOUNT)
 
 
 def _last_day(statement: Statement) -> date | None:

@@ -318,9 +318,11 @@ def _original_amount(shared: _Entry, detail: Element | None, entry: Element, cen
     if details is None:
         details = _find(entry, "AmtDtls")
     original = _amount(_find(details, "InstdAmt")) or _amount(_find(details, "TxAmt"))
-    if original is None or original == (abs(cents), shared.currency):
+    if original is None:
         return {}
-    amount, currency = original
+    amount, currency = original[0], original[1] or shared.currency
+    if (amount, currency) == (abs(cents), shared.currency):
+        return {}
     charges = _find(detail, "Chrgs")
     charge = _amount(charges) or _amount(_find(charges, "Rcrd"))
     foreign = "" if currency == shared.currency else f"{currency} "

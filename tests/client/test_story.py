@@ -24,6 +24,8 @@ from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
 from tests.client.calling import Caller, Generated, block
+from tests.pipelines.statements.rendering import camt
+from tests.spec.test_statement_files import FILES, history
 from tests.support.receiver import receiving
 from tests.support.stack import DEMO, PASSWORD, Stack, TenantUnderTest, wait_until
 
@@ -138,6 +140,19 @@ def test_providers_say_what_a_login_takes(customer: Customer) -> None:
 def test_a_value_can_be_encrypted_by_the_service_too(customer: Customer) -> None:
     plain = import_module("kontor_client.types").File(io.BytesIO(base64.b64encode(b"demo")))
     assert len(base64.b64decode(customer.call.read("encryption.encrypt", body=plain).payload.read())) == 384
+
+
+def test_statement_files_are_uploaded_and_a_report_comes_back(customer: Customer) -> None:
+    """A form with two files of one name, and an answer that is a page or a PDF."""
+    models, file = customer.kontor.models, import_module("kontor_client.types").File
+    added = customer.call("customer.add_accesses", body=customer.entries(auszug=models.NewAccess(provider_id=FILES)))
+    assert added.status_code == HTTPStatus.CREATED
+    contents = (camt(history(2)), camt(history(3)))
+    form = models.StatementForm([file(io.BytesIO(content), "umsaetze.xml") for content in contents])
+    answer = customer.call.read("customer.upload_statements", "auszug", body=form)
+    assert [upload.konten[0].neu for upload in answer.dateien] == [2, 1]
+    report = customer.call("customer.get_report", month="2026-01", format_=models.ReportFormat.PDF)
+    assert report.content.startswith(b"%PDF-")
 
 
 def test_everything_of_an_access_is_read(customer: Customer) -> None:

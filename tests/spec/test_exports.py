@@ -201,6 +201,15 @@ class TestReport:
     def test_without_a_month_it_is_the_last_complete_one(self, customer: Customer) -> None:
         assert customer.get("/report").status_code == 200
 
+    def test_without_a_month_old_data_have_their_last_one(self, r1: TenantUnderTest) -> None:
+        """Whoever uploads a file of last year wants to see something."""
+        customer = r1.customer()
+        files_access(customer)
+        uploaded(customer, camt(salaries(date(2024, 1, 1), 12)))
+        assert "<h1>Dezember 2024</h1>" in customer.get("/report").text
+        file = customer.get("/report", params={"format": "pdf"})
+        assert "monatsbericht-2024-12.pdf" in file.headers["Content-Disposition"]
+
     @pytest.mark.parametrize("month", ["2026", "2026-13", "2026-1", "0000-01", "9999-12", "gestern"])
     def test_what_is_no_month_is_refused(self, customer: Customer, month: str) -> None:
         assert customer.get("/report", params={"month": month}).status_code == 400

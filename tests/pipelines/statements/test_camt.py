@@ -185,6 +185,8 @@ class TestMoney:
         parts = ["<Amt>20.00</Amt>", "<Amt>10.00</Amt>"]
         content = document(entry("30.00", *parts)).replace(b' Ccy="EUR"', b"")
         assert (column(content, "currency"), column(content, "amount_cents")) == (["EUR", "EUR"], [-2000, -1000])
+        original = "<AmtDtls><InstdAmt><Amt>30.00</Amt></InstdAmt></AmtDtls>"
+        assert column(document(entry("30.00", original)), "purpose") == [None]
         with pytest.raises(StatementFault) as fault:
             read(content.replace(b"<Ccy>EUR</Ccy>", b""))
         assert fault.value.reason is Reason.CURRENCY
