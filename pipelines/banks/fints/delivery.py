@@ -76,7 +76,7 @@ def category_of(account: FintsAccount) -> ProductCategory:
         named = next((kind for kind, words in NAME_PATTERNS.items() if words.search(account.name)), None)
         is_refined = named is ProductCategory.CALL_MONEY and category in (ProductCategory.CHECKING, ProductCategory.SAVINGS)
         return ProductCategory.CALL_MONEY if is_refined else category
-    if account.orders is not None and "HKWPD" in account.orders and not account.orders & {"HKKAZ", "HKCAZ"}:
+    if account.orders is not None and "HKWPD" in account.orders and not {"HKKAZ", "HKCAZ"} & set(account.orders):
         return ProductCategory.DEPOT
     by_name = next((kind for kind, words in NAME_PATTERNS.items() if words.search(account.name)), None)
     return by_name or (ProductCategory.CHECKING if account.iban else ProductCategory.OTHER_ACCOUNT)

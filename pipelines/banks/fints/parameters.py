@@ -81,7 +81,7 @@ class BankParameters:
     """The whole name of the format of bookings, as the bank writes it."""
     camt_days: int = SHORT_HISTORY_DAYS
     statement_days: int = SHORT_HISTORY_DAYS
-    with_tan: frozenset[str] = frozenset()
+    with_tan: tuple[str, ...] = ()
     """Those of our orders that need a TAN, unless the bank waives it."""
 
     def method(self, code: str) -> TanMethod | None:
@@ -102,7 +102,7 @@ class FintsAccount:
     currency: str = "EUR"
     owner_name: str = ""
     name: str = ""
-    orders: frozenset[str] | None = None
+    orders: tuple[str, ...] | None = None
     """Those of our orders that are allowed for it; None if the bank does not say."""
 
     @property
@@ -134,8 +134,13 @@ def read_bank(segments: Iterable[Segment], before: BankParameters) -> BankParame
         camt_format,
         camt_days,
         max((_days(each.text(len(each.elements))) for each in by_name.get("HIKAZS", [])), default=SHORT_HISTORY_DAYS),
-        frozenset(order for each in by_name.get("HIPINS", []) for order in _orders_with_tan(each)) & VERSIONS.keys(),
+        _ours(order for each in by_name.get("HIPINS", []) for order in _orders_with_tan(each)),
     )
+
+
+def _ours(names: Iterable[str]) -> tuple[str, ...]:
+    """Those of the orders that we write, in a fixed order."""
+    return tuple(sorted(VERSIONS.keys() & set(names)))
 
 
 def _version(by_name: Mapping[str, list[Segment]], order: str, ours: tuple[int, ...]) -> int | None:
@@ -250,11 +255,11 @@ def read_accounts(segments: Iterable[Segment]) -> tuple[FintsAccount, ...]:
             currency=each.text(5) or "EUR",
             owner_name=names,
             name=each.text(8).strip(),
-            orders=frozenset(each.text(place) for place in range(10, len(each.elements) + 1)) & VERSIONS.keys(),
+            orders=_ours(each.text(place) for place in range(10, len(each.elements) + 1)),
         )
         twin = accounts.get(account.identity)
         if twin is not None:
-            account = replace(twin, orders=(twin.orders or frozenset()) | (account.orders or frozenset()))
+            account = replace(twin, orders=_ours((*(twin.orders or ()), *(account.orders or ()))))
         accounts[account.identity] = account
     return tuple(accounts.values())
 
