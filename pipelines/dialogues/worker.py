@@ -213,6 +213,8 @@ def _plan(context: Context, job: MoveJob, now: datetime) -> _Plan | None:
         )
         if access is not None and dialogue.kind == CONSENT:
             request = replace(request, **vars(refresh.scope_with_consent(owner, access, context)))
+        elif dialogue.kind == CONNECT:
+            request = replace(request, wanted=frozenset())  # the accounts alone: the customer has not chosen among them
         return _Plan(
             dialogue.kind,
             connector,

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from datetime import datetime
 from typing import TypeVar
 from uuid import UUID
 
@@ -71,20 +72,20 @@ class FintsBank:
     def fetch(self, request: FetchRequest) -> Iterator[Part]:
         """One session: the header, then every requested product. Raises `ScaNeeded` where the customer must confirm."""
         caller, login, address = self._caller(request)
-        yield from self._run(dialogue.fetch(caller, read_memory(request.memory), request), login, address, request)
+        yield from self._run(dialogue.fetch(caller, read_memory(request.memory), request), login, address, request.now)
 
     def start(self, order: Order, request: FetchRequest) -> Turn:
         """The first step of a consent. Payments are refused."""
         caller, login, address = self._caller(request)
         if isinstance(order, Payment):
             return Turn(Failed(Code.TRANSFER_REFUSED, CANNOT_PAY))
-        return self._turn(dialogue.begin(caller, read_memory(request.memory), request), login, address, request)
+        return self._turn(dialogue.begin(caller, read_memory(request.memory), request), login, address, request.now)
 
     def resume(self, request: FetchRequest, state: bytes, reply: Reply) -> Turn:
         """The next step of a consent."""
         caller, login, address = self._caller(request)
         stored_state = read_state(state, caller.user_id)
-        return self._turn(dialogue.resume(caller, stored_state, reply, request), login, address, request)
+        return self._turn(dialogue.resume(caller, stored_state, reply, request), login, address, request.now)
 
     def outcome(self, request: FetchRequest, reference: UUID) -> Done | Failed | None:  # noqa: ARG002  nothing is ever paid
         """Nobody can say."""
@@ -96,19 +97,19 @@ class FintsBank:
         self._caller(request)
         raise Unusable
 
-    def parameters(self, provider: CatalogueBank, request: FetchRequest) -> BankParameters:
+    def parameters(self, provider: CatalogueBank, now: datetime) -> BankParameters:
         """What a bank tells everybody about itself."""
         address = self._address(provider)
         if address is None:
             raise Unreachable
         caller = Caller(provider.blz or "", "", self._product_id or DEMO_PRODUCT_ID)
         flow = dialogue.read_anonymously(caller)
-        return _result(self._run(flow, Login(caller.blz, "", ""), address, request))
+        return _result(self._run(flow, Login(caller.blz, "", ""), address, now))
 
-    def _turn(self, flow: Flow[Turn], login: Login, address: str, request: FetchRequest) -> Turn:
+    def _turn(self, flow: Flow[Turn], login: Login, address: str, now: datetime) -> Turn:
         """The turn at the end of a flow, with the parts that came on the way."""
         parts: list[Part] = []
-        run = self._run(flow, login, address, request)
+        run = self._run(flow, login, address, now)
         while True:
             try:
                 parts.append(next(run))
@@ -116,7 +117,7 @@ class FintsBank:
                 turn: Turn = end.value
                 return replace(turn, parts=tuple(parts)) if isinstance(turn.step, Done) else turn
 
-    def _run(self, flow: Flow[T], login: Login, address: str, request: FetchRequest) -> Generator[Part, None, T]:
+    def _run(self, flow: Flow[T], login: Login, address: str, now: datetime) -> Generator[Part, None, T]:
         """Carries the messages of a flow to the bank and its answers back; yields the parts, and returns the result."""
         with self._connect(address) as connection:
             answer: Answer | BankFault | None = None
@@ -127,7 +128,7 @@ class FintsBank:
                     result: T = end.value
                     return result
                 if isinstance(item, Message):
-                    answer = _answer(connection, item, login, request)
+                    answer = _answer(connection, item, login, now)
                 else:
                     answer = None
                     yield item
@@ -152,10 +153,10 @@ class FintsBank:
         return addresses.address_of(provider.blz) if self._product_id else None
 
 
-def _answer(connection: Connection, message: Message, login: Login, request: FetchRequest) -> Answer | BankFault:
+def _answer(connection: Connection, message: Message, login: Login, now: datetime) -> Answer | BankFault:
     """The bank's answer to a message, or the fault of the connection."""
     try:
-        return messages.read(connection.post(messages.write(message, login, request.now)))
+        return messages.read(connection.post(messages.write(message, login, now)))
     except BankFault as fault:
         return fault
 

@@ -361,7 +361,7 @@ def resumed(turn: Turn, reply: Reply, *script: Scene, **changes: object) -> tupl
     return bank.connector().resume(replace(request(turn.memory or b""), **changes), turn.state, reply), bank  # type: ignore[arg-type]
 
 
-SHORT = {"whole_history_of": frozenset()}
+SHORT: dict[str, object] = {"whole_history_of": frozenset()}
 REST: tuple[Scene, ...] = (SPA, BALANCE, bookings(), NO_MORE)
 
 
@@ -561,7 +561,7 @@ def test_every_account_may_want_its_own_tan_and_nothing_is_lost(memory: bytes) -
 
 def test_what_does_not_fit_into_the_state_leaves_the_others_their_recent_bookings(memory: bytes) -> None:
     lines = "".join(
-        f":61:2511031103D{n},{n % 100:02}N008NONREF\r\n:86:008?00Karte?20SVWZ+{sha256(bytes([n % 256, n // 256])).hexdigest()[:27]}\r\n"
+        f":61:2511031103D{n},{n % 100:02}N008NONREF\r\n:86:008?00Karte?20SVWZ+{sha256(str(n).encode()).hexdigest()[:27]}\r\n"
         for n in range(4000)
     )
     huge = f":20:X\r\n:25:12030000/1\r\n:28C:0\r\n:60F:C251101EUR0,\r\n{lines}:62F:C251103EUR0,\r\n-"
