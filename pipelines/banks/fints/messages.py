@@ -4,7 +4,6 @@ A message is `HNHBK … HNVSK HNVSD HNHBS`; the "encrypted" data of HNVSD are `H
 PIN and TAN stand in HNSHA alone and are put in here, when the message is written: the machine of the dialogue never has the PIN.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -20,8 +19,6 @@ UNKNOWN_SYSTEM = "0"
 NO_DIALOGUE = "0"
 FIRST_ORDER = 3
 """The number of the first order of a signed message, behind HNHBK and HNSHK; of an anonymous one it is one less."""
-ENCRYPTED = re.compile(rb"HNVSD:999:1\+@[0-9]{1,9}@")
-MESSAGE_END = re.compile(rb"''HNHBS:[0-9]{1,4}:1\+[0-9]{1,4}'\s*\Z")
 
 
 @dataclass(frozen=True)
@@ -162,24 +159,11 @@ def read(content: bytes) -> Answer:
 
 def _opened(content: bytes) -> Iterator[Segment]:
     """The segments of a message and those that are encrypted in it."""
-    try:
-        outer = parse(content)
-    except SyntaxFault:
-        outer = parse(_with_right_length(content))
-    for each in outer:
+    for each in parse(content):
         if each.name == "HNVSD":
             yield from parse(each.binary(1))
         else:
             yield each
-
-
-def _with_right_length(content: bytes) -> bytes:
-    """The message with the length of its encrypted data as it is: some banks count umlauts twice."""
-    start, end = ENCRYPTED.search(content), MESSAGE_END.search(content)
-    if start is None or end is None or end.start() < start.end():
-        raise SyntaxFault("no encrypted data")
-    data = content[start.end() : end.start() + 1]
-    return content[: start.start()] + b"HNVSD:999:1+@%d@" % len(data) + data + content[end.start() + 1 :]
 
 
 def _codes(each: Segment) -> Iterator[ReturnCode]:

@@ -11,6 +11,8 @@ from typing import TypeAlias
 
 ENCODING = "iso-8859-1"
 END_OF_SEGMENT, END_OF_ELEMENT, END_OF_PART, QUOTE, BINARY = b"'+:?@"
+ENDS = frozenset((END_OF_SEGMENT, END_OF_ELEMENT, END_OF_PART))
+FIRST_BEYOND_ASCII = 0x80
 SPECIAL = str.maketrans({character: f"?{character}" for character in "?+:'@"})
 MOST_SEGMENTS = 10_000
 MOST_PARTS = 100_000
@@ -139,7 +141,7 @@ class _Reader:
         while self._place < len(message):
             byte = message[self._place]
             self._place += 1
-            if byte in (END_OF_PART, END_OF_ELEMENT, END_OF_SEGMENT):
+            if byte in ENDS:
                 return text.decode(ENCODING), byte
             if byte == QUOTE:
                 if self._place == len(message):
@@ -155,13 +157,22 @@ class _Reader:
         if not digits.isdigit():
             raise SyntaxFault(f"no length of binary data at byte {self._place}")
         start = close + 1
-        end = start + int(digits)
-        if end >= len(self._message):
-            raise SyntaxFault(f"binary data at byte {self._place} are longer than the message")
-        if self._message[end] not in (END_OF_PART, END_OF_ELEMENT, END_OF_SEGMENT):
-            raise SyntaxFault(f"binary data at byte {self._place} do not end where they say")
+        end = self._end(start, int(digits))
         self._place = end + 1
         return self._message[start:end], self._message[end]
+
+    def _end(self, start: int, length: int) -> int:
+        """The end of binary data. Some banks count every character beyond ASCII twice, but write it as one byte."""
+        message, end = self._message, start + length
+        if end < len(message) and message[end] in ENDS:
+            return end
+        for place in range(start, min(end, len(message) - 1) + 1):
+            if length == 0 and message[place] in ENDS:
+                return place
+            if length <= 0:
+                break
+            length -= 2 if message[place] >= FIRST_BEYOND_ASCII else 1
+        raise SyntaxFault(f"binary data at byte {self._place} do not end where they say")
 
 
 def _is_number(text: str) -> bool:
