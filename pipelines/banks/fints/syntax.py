@@ -12,7 +12,7 @@ from typing import TypeAlias
 ENCODING = "iso-8859-1"
 END_OF_SEGMENT, END_OF_ELEMENT, END_OF_PART, QUOTE, BINARY = b"'+:?@"
 ENDS = frozenset((END_OF_SEGMENT, END_OF_ELEMENT, END_OF_PART))
-FIRST_BEYOND_ASCII = 0x80
+FIRST_BEYOND_ASCII, FIRST_OF_UTF8_LETTER = 0x80, 0xC0
 SPECIAL = str.maketrans({character: f"?{character}" for character in "?+:'@"})
 MOST_SEGMENTS = 10_000
 MOST_PARTS = 100_000
@@ -142,7 +142,7 @@ class _Reader:
             byte = message[self._place]
             self._place += 1
             if byte in ENDS:
-                return text.decode(ENCODING), byte
+                return _decoded(bytes(text)), byte
             if byte == QUOTE:
                 if self._place == len(message):
                     break
@@ -162,17 +162,39 @@ class _Reader:
         return self._message[start:end], self._message[end]
 
     def _end(self, start: int, length: int) -> int:
-        """The end of binary data. Some banks count every character beyond ASCII twice, but write it as one byte."""
+        """The end of binary data. Some banks count umlauts in one encoding and write them in another: then they are counted
+        twice but written as one byte, or counted once but written as two.
+        """
         message, end = self._message, start + length
         if end < len(message) and message[end] in ENDS:
             return end
-        for place in range(start, min(end, len(message) - 1) + 1):
-            if length == 0 and message[place] in ENDS:
-                return place
-            if length <= 0:
-                break
-            length -= 2 if message[place] >= FIRST_BEYOND_ASCII else 1
+        for weigh in (_weight_in_latin, _weight_in_utf8):
+            rest = length
+            for place in range(start, min(start + 2 * length, len(message) - 1) + 1):
+                if rest == 0 and message[place] in ENDS:
+                    return place
+                rest -= weigh(message[place])
+                if rest < 0:
+                    break
         raise SyntaxFault(f"binary data at byte {self._place} do not end where they say")
+
+
+def _weight_in_latin(byte: int) -> int:
+    return 2 if byte >= FIRST_BEYOND_ASCII else 1
+
+
+def _weight_in_utf8(byte: int) -> int:
+    return 0 if FIRST_BEYOND_ASCII <= byte < FIRST_OF_UTF8_LETTER else 1
+
+
+def _decoded(content: bytes) -> str:
+    """The text of a part: some banks write UTF-8."""
+    if content.isascii():
+        return content.decode(ENCODING)
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        return content.decode(ENCODING)
 
 
 def _is_number(text: str) -> bool:

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from pipelines.banks.fints.syntax import ENCODING, Segment, SyntaxFault, parse, segment, serialise
 
-TEXTS = st.text(st.characters(codec=ENCODING), max_size=20)
+TEXTS = st.text(st.characters(codec=ENCODING, exclude_characters=[chr(code) for code in range(0x80, 0xC0)]), max_size=20)
+"""Texts that cannot be taken for UTF-8."""
 PARTS = st.one_of(TEXTS, st.binary(min_size=1, max_size=20))
 ELEMENTS = st.lists(st.lists(PARTS, min_size=1, max_size=4).map(tuple), max_size=6).map(tuple)
 SEGMENTS = st.builds(
@@ -60,6 +61,11 @@ def test_what_is_cut_or_wrong_is_a_fault(content: bytes) -> None:
 def test_binary_data_whose_umlauts_are_counted_twice_end_where_they_do() -> None:
     first, second = parse("HIKAZ:4:7:3+@9@grün'öd+xyz'HNHBS:5:1+1'".encode(ENCODING))
     assert (first.binary(1), first.text(2), second.name) == ("grün'öd".encode(ENCODING), "xyz", "HNHBS")
+
+
+def test_binary_data_whose_umlauts_are_counted_once_but_written_as_two_bytes_end_where_they_do() -> None:
+    first, second = parse("HIKAZ:4:7:3+@7@grün'öd+über'HNHBS:5:1+1'".encode())
+    assert (first.binary(1), first.text(2), second.name) == ("grün'öd".encode(), "über", "HNHBS")
 
 
 def test_parts_are_counted_from_one_and_missing_ones_are_empty() -> None:
