@@ -22,7 +22,7 @@ TOUCHDOWN = re.compile(r"TD\+([0-9]{1,9}):")
 
 
 @dataclass(frozen=True)
-class Page:
+class StatementPage:
     """Booked lines of an account, and the balances around them. `touchdown` continues behind the page."""
 
     bookings: pl.DataFrame
@@ -65,7 +65,7 @@ def positions(customer: BankCustomer, account: BankAccount, now: datetime) -> tu
 
 def page(
     customer: BankCustomer, account: BankAccount, period: tuple[date | None, date | None], touchdown: str, now: datetime
-) -> Page | None:
+) -> StatementPage | None:
     """A page of the bookings of a period, from a touchdown point on; None for one that the bank never gave."""
     today = answers.today(now)
     first, last = max(period[0] or date.min, today - timedelta(days=STORED_DAYS)), min(period[1] or today, today)
@@ -80,10 +80,11 @@ def page(
     before = int(booked.filter(pl.col("booked_on") < first)["amount_cents"].sum()) + int(in_period[:start]["amount_cents"].sum())
     opening = account.opening_cents + before
     is_last = end == in_period.height
-    pending = frame.filter(pl.col("pending")) if is_last and customer.behaviour.sends_pending and last == today else frame.clear()
+    with_pending = is_last and first <= today == last and customer.behaviour.sends_pending
+    pending = frame.filter(pl.col("pending")) if with_pending else frame.clear()
     days = rows["booked_on"].to_list() or [last]
     closing = opening + int(rows["amount_cents"].sum())
-    return Page(rows, pending, opening, closing, days[0], days[-1], start == 0, None if is_last else f"TD+{end}:")
+    return StatementPage(rows, pending, opening, closing, days[0], days[-1], start == 0, None if is_last else f"TD+{end}:")
 
 
 def is_long_ago(start: date | None, now: datetime) -> bool:

@@ -5,7 +5,7 @@ from datetime import timedelta
 from pipelines.banks.demo.memory import open_memory
 from pipelines.banks.fints.syntax import Segment, segment
 from pipelines.banks.fints_bank import methods
-from pipelines.banks.fints_bank.dialogue import Exchange, WaitingOrder, new_token
+from pipelines.banks.fints_bank.dialogue import BankExchange, WaitingOrder, new_token
 from pipelines.banks.fints_bank.methods import BankMethod
 from pipelines.banks.fints_bank.parameters import user_parameters
 
@@ -13,7 +13,7 @@ CHALLENGE_DURATION = timedelta(minutes=5)
 UNKNOWN_REFERENCE = "Keine Daten zur übermittelten Auftragsreferenz vorhanden."
 
 
-def has_medium(exchange: Exchange, tan_order: Segment) -> bool:
+def has_medium(exchange: BankExchange, tan_order: Segment) -> bool:
     """Whether HKTAN names a medium of the customer, where the method needs one and there are several."""
     method = exchange.method
     if method is None or not method.needs_medium:
@@ -25,13 +25,13 @@ def has_medium(exchange: Exchange, tan_order: Segment) -> bool:
     return False
 
 
-def exempt(exchange: Exchange, tan_order: Segment) -> None:
+def exempt(exchange: BankExchange, tan_order: Segment) -> None:
     """Answers that no confirmation is needed."""
     exchange.answer.say(tan_order.number, "3076", "Starke Kundenauthentifizierung nicht notwendig.")
     exchange.answer.add(tan_order.number, segment("HITAN", tan_order.version, "4", "", "noref", "nochallenge"))
 
 
-def ask(exchange: Exchange, tan_order: Segment, order: Segment | None) -> None:
+def ask(exchange: BankExchange, tan_order: Segment, order: Segment | None) -> None:
     """Keeps an order, or the login, until the customer has confirmed it."""
     method, reference = exchange.method, new_token()
     if method is None:
@@ -45,7 +45,7 @@ def ask(exchange: Exchange, tan_order: Segment, order: Segment | None) -> None:
     exchange.answer.add(tan_order.number, _challenge(exchange, tan_order, method, reference))
 
 
-def confirm(exchange: Exchange, tan_order: Segment) -> Segment | None:
+def confirm(exchange: BankExchange, tan_order: Segment) -> Segment | None:
     """Answers a TAN, or the question whether the customer has confirmed in the app; the order that may be executed now."""
     reference = tan_order.text(5)
     waiting = exchange.dialogue.waiting.get(reference)
@@ -68,7 +68,7 @@ def confirm(exchange: Exchange, tan_order: Segment) -> Segment | None:
     return waiting.order
 
 
-def let_in(exchange: Exchange, number: int) -> None:
+def let_in(exchange: BankExchange, number: int) -> None:
     """Opens the dialogue for orders, and sends the user's parameters if they are new."""
     from pipelines.banks.fints_bank import books
 
@@ -79,7 +79,7 @@ def let_in(exchange: Exchange, number: int) -> None:
             exchange.answer.add(number, parameter)
 
 
-def _challenge(exchange: Exchange, tan_order: Segment, method: BankMethod, reference: str) -> Segment:
+def _challenge(exchange: BankExchange, tan_order: Segment, method: BankMethod, reference: str) -> Segment:
     until = exchange.now + CHALLENGE_DURATION
     return segment(
         "HITAN",
@@ -94,7 +94,7 @@ def _challenge(exchange: Exchange, tan_order: Segment, method: BankMethod, refer
     )
 
 
-def _is_polled(exchange: Exchange, tan_order: Segment, waiting: WaitingOrder, method: BankMethod) -> bool:
+def _is_polled(exchange: BankExchange, tan_order: Segment, waiting: WaitingOrder, method: BankMethod) -> bool:
     """Whether the customer has confirmed in the app: after two polls, or by hand before the first."""
     waiting.polls += 1
     if waiting.polls > (method.max_polls or 0):
@@ -108,7 +108,7 @@ def _is_polled(exchange: Exchange, tan_order: Segment, waiting: WaitingOrder, me
     return False
 
 
-def _is_right(exchange: Exchange, tan_order: Segment, waiting: WaitingOrder) -> bool:
+def _is_right(exchange: BankExchange, tan_order: Segment, waiting: WaitingOrder) -> bool:
     if tan_order.text(1) == "2" and exchange.request.tan == methods.RIGHT_TAN:
         return True
     waiting.wrong_tans += 1
@@ -119,7 +119,7 @@ def _is_right(exchange: Exchange, tan_order: Segment, waiting: WaitingOrder) -> 
     return False
 
 
-def _remember(exchange: Exchange) -> None:
+def _remember(exchange: BankExchange) -> None:
     """Remembers that the login of this system id was confirmed now."""
     with open_memory(exchange.folder, exchange.customer.user_id) as memory:
         memory.setdefault("confirmed", {})[exchange.dialogue.system_id] = exchange.now.isoformat()

@@ -10,7 +10,7 @@ from typing import Any
 
 from pipelines.banks.fints.syntax import Segment
 from pipelines.banks.fints_bank.customers import BankCustomer
-from pipelines.banks.fints_bank.messages import Answer, Request
+from pipelines.banks.fints_bank.messages import BankAnswer, CustomerMessage
 from pipelines.banks.fints_bank.methods import METHODS, BankMethod
 
 CONSENT_DURATION = timedelta(days=180)
@@ -41,7 +41,7 @@ class PayeeCase:
 
 
 @dataclass
-class Dialogue:
+class BankDialogue:
     """A dialogue with a customer; one that was not confirmed lists media and ends, nothing else."""
 
     id: str
@@ -62,15 +62,15 @@ class Dialogue:
 
 
 @dataclass
-class Exchange:
+class BankExchange:
     """A message, the dialogue to which it belongs, and the answer as it comes together."""
 
     folder: Path
-    request: Request
-    dialogue: Dialogue
+    request: CustomerMessage
+    dialogue: BankDialogue
     customer: BankCustomer
     now: datetime
-    answer: Answer = field(default_factory=Answer)
+    answer: BankAnswer = field(default_factory=BankAnswer)
     is_cut: bool = False
     """Whether the answer is lost on its way."""
 
@@ -104,6 +104,8 @@ def is_recent(memory: dict[str, Any], system_id: str, now: datetime) -> bool:
 def fingerprint(order: Segment, *left_out: int) -> str:
     """A hash of an order without its number and some of its elements, to recognise it when it comes again."""
     elements = [element for place, element in enumerate(order.elements, 1) if place not in left_out]
+    while elements and not any(elements[-1]):  # programs write empty elements at the end, or leave them out
+        elements.pop()
     return hashlib.sha256(repr((order.name, elements)).encode()).hexdigest()
 
 

@@ -6,8 +6,8 @@ from hmac import compare_digest
 from pipelines.banks.demo.memory import open_memory, read_memory
 from pipelines.banks.fints.syntax import Segment, segment
 from pipelines.banks.fints_bank import confirmation, reading
-from pipelines.banks.fints_bank.customers import PIN, LoginSca, Profile
-from pipelines.banks.fints_bank.dialogue import Exchange, is_own_system_id, is_recent, new_system_id
+from pipelines.banks.fints_bank.customers import PIN, BankProfile, LoginSca
+from pipelines.banks.fints_bank.dialogue import BankExchange, is_own_system_id, is_recent, new_system_id
 from pipelines.banks.fints_bank.messages import ONE_STEP
 from pipelines.banks.fints_bank.parameters import BPD_VERSIONS, UPD_VERSION, bank_parameters
 
@@ -17,7 +17,7 @@ UNASSIGNED = "0"
 NEEDS_SCA = "Starke Kundenauthentifizierung erforderlich."
 
 
-def check_pin(exchange: Exchange) -> bool:
+def check_pin(exchange: BankExchange) -> bool:
     """Whether the PIN of a message is right; else the dialogue is over. Only user ids made for it are ever locked."""
     number, behaviour = exchange.request.signature_number, exchange.customer.behaviour
     if behaviour.login_refusal:
@@ -32,7 +32,7 @@ def check_pin(exchange: Exchange) -> bool:
     return not exchange.answer.is_aborted
 
 
-def begin(exchange: Exchange, address: str) -> None:
+def begin(exchange: BankExchange, address: str) -> None:
     """Answers the first message of a dialogue."""
     identification, preparation = exchange.request.order("HKIDN"), exchange.request.order("HKVVB")
     if identification is None or preparation is None:
@@ -53,7 +53,7 @@ def begin(exchange: Exchange, address: str) -> None:
         reading.list_media(exchange, media, media.number)
 
 
-def _is_unlocked(exchange: Exchange, fits: bool) -> bool:
+def _is_unlocked(exchange: BankExchange, fits: bool) -> bool:
     with open_memory(exchange.folder, exchange.customer.user_id) as memory:
         if "locked_until" in memory:
             if exchange.now < datetime.fromisoformat(memory["locked_until"]):
@@ -66,7 +66,7 @@ def _is_unlocked(exchange: Exchange, fits: bool) -> bool:
     return True
 
 
-def _synchronise(exchange: Exchange, identification: Segment) -> bool:
+def _synchronise(exchange: BankExchange, identification: Segment) -> bool:
     """Gives a new system id if one is requested, and otherwise refuses those that the bank does not recognise."""
     user_id, request, dialogue = exchange.customer.user_id, exchange.request, exchange.dialogue
     synchronisation = request.order("HKSYN")
@@ -93,7 +93,7 @@ def _synchronise(exchange: Exchange, identification: Segment) -> bool:
     return True
 
 
-def _prepare(exchange: Exchange, preparation: Segment, address: str) -> None:
+def _prepare(exchange: BankExchange, preparation: Segment, address: str) -> None:
     """Answers HKVVB: the bank's parameters if the customer's are old, and the methods that the customer may use."""
     profile, answer = exchange.customer.behaviour.profile, exchange.answer
     answer.say(preparation.number, "0020", "Informationen fehlerfrei entgegengenommen.")
@@ -107,11 +107,11 @@ def _prepare(exchange: Exchange, preparation: Segment, address: str) -> None:
     )
 
 
-def _authenticate(exchange: Exchange, preparation: Segment) -> None:
+def _authenticate(exchange: BankExchange, preparation: Segment) -> None:
     """Lets the customer in, asks for a confirmation, or leaves the dialogue open for media alone."""
     tan_order, behaviour, dialogue = exchange.request.order("HKTAN"), exchange.customer.behaviour, exchange.dialogue
     dialogue.method = exchange.request.method
-    if tan_order is None or behaviour.profile is Profile.ONE_STEP:
+    if tan_order is None or behaviour.profile is BankProfile.ONE_STEP:
         if ONE_STEP in exchange.customer.functions:
             confirmation.let_in(exchange, preparation.number)
         elif exchange.request.order("HKSYN") is None:
@@ -131,7 +131,7 @@ def _authenticate(exchange: Exchange, preparation: Segment) -> None:
             confirmation.ask(exchange, tan_order, None)
 
 
-def _is_exempt(exchange: Exchange) -> bool:
+def _is_exempt(exchange: BankExchange) -> bool:
     match exchange.customer.behaviour.login_sca:
         case LoginSca.NEVER:
             return True

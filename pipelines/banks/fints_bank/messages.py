@@ -16,12 +16,12 @@ ENCRYPTION_NUMBER, ENCRYPTED_DATA_NUMBER = 998, 999
 ENVELOPE = frozenset(("HNHBK", "HNVSK", "HNVSD", "HNSHK", "HNSHA", "HNHBS"))
 
 
-class Malformed(ValueError):
+class MalformedMessage(ValueError):
     """A message that the bank cannot read at all."""
 
 
 @dataclass(frozen=True)
-class Request:
+class CustomerMessage:
     """A message of a customer's program; one without a signature is anonymous."""
 
     dialogue_id: str
@@ -47,7 +47,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Feedback:
+class BankFeedback:
     """A return code with its words; banks put values such as a touchdown point into the parameters."""
 
     code: str
@@ -61,18 +61,18 @@ class Feedback:
 
 
 @dataclass
-class Answer:
+class BankAnswer:
     """What the bank answers to a message, as it comes together."""
 
-    general: list[Feedback] = field(default_factory=list)
-    by_segment: dict[int, list[Feedback]] = field(default_factory=dict)
+    general: list[BankFeedback] = field(default_factory=list)
+    by_segment: dict[int, list[BankFeedback]] = field(default_factory=dict)
     segments: list[Segment] = field(default_factory=list)
     is_aborted: bool = False
     """Whether the dialogue is over, because something went wrong."""
 
     def say(self, number: int, code: str, text: str, *parameters: str) -> None:
         """Adds a return code for the segment with this number."""
-        self.by_segment.setdefault(number, []).append(Feedback(code, text, parameters))
+        self.by_segment.setdefault(number, []).append(BankFeedback(code, text, parameters))
 
     def add(self, answers: int, answer_segment: Segment) -> None:
         """Adds data that answer the segment with this number."""
@@ -97,38 +97,38 @@ class Answer:
         feedbacks = [*self._summary(), *self.general, *(each for entry in self.by_segment.values() for each in entry)]
         return [feedback.code for feedback in feedbacks]
 
-    def _summary(self) -> list[Feedback]:
+    def _summary(self) -> list[BankFeedback]:
         """The general codes that follow from those of the segments."""
         kinds = {feedback.code[0] for feedbacks in self.by_segment.values() for feedback in feedbacks}
         if "9" in kinds or self.is_aborted:
-            faults = [Feedback("9050", "Die Nachricht enthält Fehler.")] if "9" in kinds else []
-            return [*faults, *([Feedback("9800", "Der Dialog wurde abgebrochen.")] if self.is_aborted else [])]
+            faults = [BankFeedback("9050", "Die Nachricht enthält Fehler.")] if "9" in kinds else []
+            return [*faults, *([BankFeedback("9800", "Der Dialog wurde abgebrochen.")] if self.is_aborted else [])]
         if "3" in kinds:
-            return [Feedback("3060", "Bitte beachten Sie die enthaltenen Warnungen/Hinweise.")]
-        return [Feedback("0010", "Nachricht entgegengenommen.")]
+            return [BankFeedback("3060", "Bitte beachten Sie die enthaltenen Warnungen/Hinweise.")]
+        return [BankFeedback("0010", "Nachricht entgegengenommen.")]
 
 
-def read_request(message: bytes) -> Request:
-    """What a message says; raises `Malformed` if its frame is not that of the standard."""
+def read_request(message: bytes) -> CustomerMessage:
+    """What a message says; raises `MalformedMessage` if its frame is not that of the standard."""
     try:
         segments = parse(message)
     except SyntaxFault as error:
-        raise Malformed(str(error)) from error
+        raise MalformedMessage(str(error)) from error
     if len(segments) < 3 or segments[0].name != "HNHBK" or segments[-1].name != "HNHBS":
-        raise Malformed("no head or no end of a message")
+        raise MalformedMessage("no head or no end of a message")
     head = segments[0]
     if head.text(1) != f"{len(message):012}" or head.text(2) != FINTS_VERSION:
-        raise Malformed("the size or the version in the head is wrong")
+        raise MalformedMessage("the size or the version in the head is wrong")
     if not head.text(4).isdecimal() or head.text(4) != segments[-1].text(1):
-        raise Malformed("head and end have different numbers")
+        raise MalformedMessage("head and end have different numbers")
     inner = _decrypted(segments[1:-1])
     if [each.number for each in (head, *inner, segments[-1])] != list(range(1, len(inner) + 3)):
-        raise Malformed("segments are not numbered from 1 on")
-    request = Request(head.text(3), int(head.text(4)), tuple(each for each in inner if each.name not in ENVELOPE))
+        raise MalformedMessage("segments are not numbered from 1 on")
+    request = CustomerMessage(head.text(3), int(head.text(4)), tuple(each for each in inner if each.name not in ENVELOPE))
     return _signed(request, inner) if len(segments) == 4 and segments[1].name == "HNVSK" else _anonymous(request)
 
 
-def write_answer(request: Request | None, dialogue_id: str, number: int, body: Iterable[Segment], now: datetime) -> bytes:
+def write_answer(request: CustomerMessage | None, dialogue_id: str, number: int, body: Iterable[Segment], now: datetime) -> bytes:
     """The message with which the bank answers: in an envelope like that of the request."""
     numbered = [replace(each, number=place) for place, each in enumerate(body, 2)]
     content = serialise(numbered)
@@ -147,22 +147,22 @@ def _decrypted(segments: Sequence[Segment]) -> list[Segment]:
     if not segments or segments[0].name != "HNVSK":
         return list(segments)
     if len(segments) != 2 or segments[1].name != "HNVSD":
-        raise Malformed("no data behind the head of encryption")
+        raise MalformedMessage("no data behind the head of encryption")
     if (segments[0].number, segments[1].number) != (ENCRYPTION_NUMBER, ENCRYPTED_DATA_NUMBER):
-        raise Malformed("the segments of encryption have wrong numbers")
+        raise MalformedMessage("the segments of encryption have wrong numbers")
     try:
         return parse(segments[1].binary(1))
     except SyntaxFault as error:
-        raise Malformed(str(error)) from error
+        raise MalformedMessage(str(error)) from error
 
 
-def _signed(request: Request, inner: Sequence[Segment]) -> Request:
+def _signed(request: CustomerMessage, inner: Sequence[Segment]) -> CustomerMessage:
     """The request with what its signature says."""
     if len(inner) < 3 or inner[0].name != "HNSHK" or inner[-1].name != "HNSHA":
-        raise Malformed("no signature")
+        raise MalformedMessage("no signature")
     signature, end = inner[0], inner[-1]
     if signature.text(3) != end.text(1):
-        raise Malformed("head and end of the signature do not belong together")
+        raise MalformedMessage("head and end of the signature do not belong together")
     return replace(
         request,
         user_id=signature.text(11, 3),
@@ -176,14 +176,14 @@ def _signed(request: Request, inner: Sequence[Segment]) -> Request:
     )
 
 
-def _anonymous(request: Request) -> Request:
+def _anonymous(request: CustomerMessage) -> CustomerMessage:
     identification = request.order("HKIDN")
     if identification is not None and identification.text(2) != ANONYMOUS:
-        raise Malformed("not signed")
+        raise MalformedMessage("not signed")
     return replace(request, bank_code=identification.text(1, 2) if identification else "")
 
 
-def _encrypted(request: Request, content: bytes, now: datetime) -> bytes:
+def _encrypted(request: CustomerMessage, content: bytes, now: datetime) -> bytes:
     """The content in the segments that stand for encryption."""
     head = segment(
         "HNVSK",

@@ -7,16 +7,18 @@ from typing import Any
 
 from pipelines.banks.fints.syntax import ENCODING
 from pipelines.banks.fints_bank.accounts import BankAccount
-from pipelines.banks.fints_bank.books import Page
+from pipelines.banks.fints_bank.books import StatementPage
 from pipelines.banks.fints_bank.messages import BANK_CODE
 
 LINE_WIDTH, SUBFIELD_WIDTH = 65, 27
 PURPOSE_SUBFIELDS = (*range(20, 30), *range(60, 64))
+EARLY_PURPOSES = 10
+"""The subfields of the purpose that stand before those of the counterparty."""
 SEPA_TAGS = re.compile(r"(?=(?:EREF|KREF|MREF|CRED|DEBT|SVWZ|PURP|ABWA|ABWE)\+)")
 LINE_BREAK = "\r\n"
 
 
-def write_mt940(account: BankAccount, page: Page) -> bytes:
+def write_mt940(account: BankAccount, page: StatementPage) -> bytes:
     """One message for a page, its balances final or between pages; nothing for a page without lines."""
     if not page.bookings.height:
         return b""
@@ -31,7 +33,7 @@ def write_mt940(account: BankAccount, page: Page) -> bytes:
     return _encoded(lines)
 
 
-def write_mt942(account: BankAccount, page: Page, now: datetime) -> bytes:
+def write_mt942(account: BankAccount, page: StatementPage, now: datetime) -> bytes:
     """One message for the pending lines; nothing if there are none."""
     if not page.pending.height:
         return b""
@@ -69,18 +71,14 @@ def _subfields(row: dict[str, Any]) -> Iterator[tuple[int, str]]:
         yield 0, _plain(row["booking_text"])[:SUBFIELD_WIDTH]
     if row["primanota"]:
         yield 10, _plain(row["primanota"])
-    purposes = zip(PURPOSE_SUBFIELDS, _purpose_lines(_plain(row["purpose"] or ""), row["ultimate_name"]), strict=False)
-    early, late = [], []
-    for key, part in purposes:
-        (early if key < 30 else late).append((key, part))
-    yield from early
+    purposes = list(zip(PURPOSE_SUBFIELDS, _purpose_lines(_plain(row["purpose"] or ""), row["ultimate_name"]), strict=False))
+    yield from purposes[:EARLY_PURPOSES]
     if row["counterparty_bic"]:
         yield 30, row["counterparty_bic"]
     if row["counterparty_iban"]:
         yield 31, row["counterparty_iban"]
-    for key, part in zip((32, 33), _chunks(_plain(row["counterparty_name"] or "")), strict=False):
-        yield key, part
-    yield from late
+    yield from zip((32, 33), _chunks(_plain(row["counterparty_name"] or "")), strict=False)
+    yield from purposes[EARLY_PURPOSES:]
 
 
 def _purpose_lines(purpose: str, ultimate_name: str | None) -> Iterator[str]:

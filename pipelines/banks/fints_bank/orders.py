@@ -4,8 +4,8 @@ from functools import lru_cache
 
 from pipelines.banks.fints.syntax import Segment
 from pipelines.banks.fints_bank import confirmation, paying, reading
-from pipelines.banks.fints_bank.customers import Profile
-from pipelines.banks.fints_bank.dialogue import Exchange
+from pipelines.banks.fints_bank.customers import BankProfile
+from pipelines.banks.fints_bank.dialogue import BankExchange
 from pipelines.banks.fints_bank.messages import ONE_STEP
 from pipelines.banks.fints_bank.methods import RIGHT_TAN
 from pipelines.banks.fints_bank.parameters import PAYMENTS, bank_parameters
@@ -14,7 +14,7 @@ WITHOUT_CONFIRMATION = frozenset(("HKTAB",))
 """What a dialogue may do whose login was not confirmed."""
 
 
-def process(exchange: Exchange) -> None:
+def process(exchange: BankExchange) -> None:
     """Answers all orders of a message in a dialogue."""
     if exchange.customer.behaviour.aborts_orders and not exchange.request.order("HKEND"):
         exchange.answer.is_aborted = True
@@ -28,7 +28,7 @@ def process(exchange: Exchange) -> None:
             _process(exchange, order)
 
 
-def _process_tan(exchange: Exchange, tan_order: Segment) -> None:
+def _process_tan(exchange: BankExchange, tan_order: Segment) -> None:
     """HKTAN in its own right; with process 4 it only accompanies an order."""
     if tan_order.text(1) in ("2", "S"):
         released = confirmation.confirm(exchange, tan_order)
@@ -37,7 +37,7 @@ def _process_tan(exchange: Exchange, tan_order: Segment) -> None:
             _execute(exchange, released, tan_order.number)
 
 
-def _process(exchange: Exchange, order: Segment) -> None:
+def _process(exchange: BankExchange, order: Segment) -> None:
     refusal = _refusal(exchange, order)
     if refusal:
         exchange.answer.say(order.number, *refusal)
@@ -61,7 +61,7 @@ def _process(exchange: Exchange, order: Segment) -> None:
         confirmation.ask(exchange, tan_order, order)
 
 
-def _refusal(exchange: Exchange, order: Segment) -> tuple[str, str] | None:
+def _refusal(exchange: BankExchange, order: Segment) -> tuple[str, str] | None:
     """Why the bank does not take an order at all."""
     dialogue, behaviour = exchange.dialogue, exchange.customer.behaviour
     if order.name not in reading.HANDLERS.keys() | set(PAYMENTS) | {"HKVPP"}:
@@ -77,7 +77,7 @@ def _refusal(exchange: Exchange, order: Segment) -> tuple[str, str] | None:
     return None
 
 
-def _execute(exchange: Exchange, order: Segment, number: int) -> None:
+def _execute(exchange: BankExchange, order: Segment, number: int) -> None:
     """Does what an order says; `number` is that of the segment that is answered."""
     if order.name in PAYMENTS:
         paying.execute(exchange, order, number)
@@ -87,7 +87,7 @@ def _execute(exchange: Exchange, order: Segment, number: int) -> None:
         reading.HANDLERS[order.name](exchange, order, number)
 
 
-def _execute_in_one_step(exchange: Exchange, order: Segment) -> None:
+def _execute_in_one_step(exchange: BankExchange, order: Segment) -> None:
     """Executes an order whose TAN came with it; bookings need none there."""
     if order.name in PAYMENTS and exchange.request.tan != RIGHT_TAN:
         exchange.answer.say(order.number, "9941", "TAN ungültig.")
@@ -95,13 +95,13 @@ def _execute_in_one_step(exchange: Exchange, order: Segment) -> None:
         _execute(exchange, order, order.number)
 
 
-def _payment(exchange: Exchange) -> Segment | None:
+def _payment(exchange: BankExchange) -> Segment | None:
     """The payment of a message, with which a verification of payees comes."""
     return next((order for order in exchange.request.orders if order.name in PAYMENTS), None)
 
 
-@lru_cache(maxsize=len(Profile))
-def _offered(profile: Profile) -> frozenset[tuple[str, int]]:
+@lru_cache(maxsize=len(BankProfile))
+def _offered(profile: BankProfile) -> frozenset[tuple[str, int]]:
     """The orders in the versions that the bank's parameters name."""
     names = [(parameter.name, parameter.version) for parameter in bank_parameters(profile, "")]
     return frozenset((f"{name[0]}K{name[2:-1]}", version) for name, version in names if name.endswith("S"))

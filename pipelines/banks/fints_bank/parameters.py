@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 from pipelines.banks.fints.syntax import Part, Segment, segment
 from pipelines.banks.fints_bank.accounts import STORED_DAYS, BankAccount
-from pipelines.banks.fints_bank.customers import BankCustomer, Profile
+from pipelines.banks.fints_bank.customers import BankCustomer, BankProfile
 from pipelines.banks.fints_bank.messages import BANK_CODE, COUNTRY, FINTS_VERSION
 from pipelines.banks.fints_bank.methods import METHODS, parameters_of
 
 BANK_NAME = "Demo FinTS"
-BPD_VERSIONS = {Profile.STANDARD: "3", Profile.OLD: "14", Profile.ONE_STEP: "7"}
+BPD_VERSIONS = {BankProfile.STANDARD: "3", BankProfile.OLD: "14", BankProfile.ONE_STEP: "7"}
 UPD_VERSION = "5"
 CAMT = "urn:iso:std:iso:20022:tech:xsd:camt.052.001.08"
 TRANSFER_FORMATS = tuple(f"urn:iso:std:iso:20022:tech:xsd:{name}" for name in ("pain.001.001.09", "pain.001.001.03"))
@@ -22,14 +22,14 @@ MAX_TRANSFERS = 1000
 OLD_STORED_DAYS = 390
 
 
-def bank_parameters(profile: Profile, address: str) -> Iterator[Segment]:
+def bank_parameters(profile: BankProfile, address: str) -> Iterator[Segment]:
     """All segments of the BPD."""
     bank = (COUNTRY, BANK_CODE)
     yield segment("HIBPA", 3, BPD_VERSIONS[profile], bank, BANK_NAME, "0", "1", FINTS_VERSION, "9999")
     yield segment("HIKOM", 4, bank, "1", ("3", address))
     yield segment("HISHV", 3, "N", ("PIN", "1", "2"))
     yield _offer("HIPINS", 1, _pin_parameters(profile), security_class="0")
-    yield from {Profile.STANDARD: _standard, Profile.OLD: _old, Profile.ONE_STEP: _one_step}[profile]()
+    yield from {BankProfile.STANDARD: _standard, BankProfile.OLD: _old, BankProfile.ONE_STEP: _one_step}[profile]()
     yield _offer("HICCSS", 1)
     yield _offer("HICSES", 1, ("1", str(MAX_LEAD_DAYS)))
     yield _offer("HICCMS", 1, (str(MAX_TRANSFERS), "N", "N"))
@@ -133,8 +133,8 @@ def _one_step() -> Iterator[Segment]:
     yield _offer("HIKAZS", 5, (str(OLD_STORED_DAYS), "N", "N"), security_class=None)
 
 
-def _pin_parameters(profile: Profile) -> tuple[Part, ...]:
+def _pin_parameters(profile: BankProfile) -> tuple[Part, ...]:
     """Lengths of PIN and TAN, the names of the login fields, and which orders need a TAN."""
-    needs_tan = frozenset(PAYMENTS) if profile is Profile.ONE_STEP else WITH_TAN
+    needs_tan = frozenset(PAYMENTS) if profile is BankProfile.ONE_STEP else WITH_TAN
     orders = [part for name in (*READING, *PAYMENTS) for part in (name, "J" if name in needs_tan else "N")]
     return ("5", "20", "6", "Anmeldename", "", *orders)

@@ -5,15 +5,22 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
+from pipelines.banks.base import PayeeMatch
 from pipelines.banks.demo.memory import open_memory, read_memory
 from pipelines.banks.fints.syntax import Segment, segment
 from pipelines.banks.fints_bank import reading
-from pipelines.banks.fints_bank.customers import OrderFault, PayeeCheck, Profile
-from pipelines.banks.fints_bank.dialogue import Exchange, PayeeCase, fingerprint, new_token
+from pipelines.banks.fints_bank.customers import BankProfile, OrderFault, PayeeCheck
+from pipelines.banks.fints_bank.dialogue import BankExchange, PayeeCase, fingerprint, new_token
 from pipelines.banks.fints_bank.parameters import REPORT_FORMAT
 from pipelines.banks.fints_bank.transfers import PaymentOrder, Unacceptable, read_payment
 
 MATCH = "RCVC"
+MATCH_CODES = {
+    PayeeMatch.MATCH: MATCH,
+    PayeeMatch.CLOSE_MATCH: "RVMC",
+    PayeeMatch.NO_MATCH: "RVNM",
+    PayeeMatch.NOT_POSSIBLE: "RVNA",
+}
 CASE_DURATION = timedelta(days=30)
 POLLS = 2
 POLL_TOUCHDOWN = "VOP+1:"
@@ -26,7 +33,7 @@ def executed_orders(folder: Path, user_id: str) -> list[dict[str, Any]]:
     return entries
 
 
-def is_acceptable(exchange: Exchange, order: Segment) -> bool:
+def is_acceptable(exchange: BankExchange, order: Segment) -> bool:
     """Whether the bank takes an order; else it says why."""
     account = reading.account_for(exchange, order, order.number)
     if account is None:
@@ -42,9 +49,9 @@ def is_acceptable(exchange: Exchange, order: Segment) -> bool:
     return True
 
 
-def is_payee_verified(exchange: Exchange, order: Segment) -> bool:
+def is_payee_verified(exchange: BankExchange, order: Segment) -> bool:
     """Whether the confirmation of a payment may begin: its payees match, or the customer has accepted the differences."""
-    if exchange.customer.behaviour.profile is not Profile.STANDARD:
+    if exchange.customer.behaviour.profile is not BankProfile.STANDARD:
         return True
     approval, check = exchange.request.order("HKVPA"), exchange.request.order("HKVPP")
     if approval is not None:
@@ -64,7 +71,7 @@ def is_payee_verified(exchange: Exchange, order: Segment) -> bool:
     return False
 
 
-def poll_payees(exchange: Exchange, check: Segment) -> None:
+def poll_payees(exchange: BankExchange, check: Segment) -> None:
     """HKVPP on its own: whether the verification has come to an end."""
     cases = [case for case in exchange.dialogue.payee_cases.values() if case.polling_id == check.binary(2)]
     if not cases or check.text(4) != POLL_TOUCHDOWN:
@@ -77,7 +84,7 @@ def poll_payees(exchange: Exchange, check: Segment) -> None:
         _tell_result(exchange, check, cases[0], is_first=False)
 
 
-def execute(exchange: Exchange, order: Segment, number: int) -> None:
+def execute(exchange: BankExchange, order: Segment, number: int) -> None:
     """Executes a payment that was confirmed, and writes it down."""
     fault = exchange.customer.behaviour.order_fault
     if fault is OrderFault.REFUSED:
@@ -95,13 +102,13 @@ def execute(exchange: Exchange, order: Segment, number: int) -> None:
         exchange.answer.add(number, segment("HICSE", order.version, order_id))
 
 
-def _payment(exchange: Exchange, order: Segment) -> PaymentOrder:
+def _payment(exchange: BankExchange, order: Segment) -> PaymentOrder:
     from pipelines.banks.demo import answers
 
     return read_payment(order, answers.today(exchange.now))
 
 
-def _entry(exchange: Exchange, order: Segment, payment: PaymentOrder, order_id: str) -> dict[str, Any]:
+def _entry(exchange: BankExchange, order: Segment, payment: PaymentOrder, order_id: str) -> dict[str, Any]:
     return {
         "order_id": order_id,
         "kind": order.name,
@@ -116,7 +123,7 @@ def _entry(exchange: Exchange, order: Segment, payment: PaymentOrder, order_id: 
     }
 
 
-def _is_approved(exchange: Exchange, order: Segment, approval: Segment) -> bool:
+def _is_approved(exchange: BankExchange, order: Segment, approval: Segment) -> bool:
     case = exchange.dialogue.payee_cases.get(approval.binary(1))
     if case is None or case.polls_left or case.digest != fingerprint(order):
         exchange.answer.say(approval.number, "9210", "Die VOP-ID passt nicht zum Auftrag.")
@@ -125,36 +132,29 @@ def _is_approved(exchange: Exchange, order: Segment, approval: Segment) -> bool:
     return True
 
 
-def _open_case(exchange: Exchange, order: Segment) -> PayeeCase:
+def _open_case(exchange: BankExchange, order: Segment) -> PayeeCase:
     from pipelines.banks.demo import payees
     from pipelines.banks.demo.histories import Customer
 
-    codes = {
-        payees.PayeeMatch.MATCH: MATCH,
-        payees.PayeeMatch.CLOSE_MATCH: "RVMC",
-        payees.PayeeMatch.NO_MATCH: "RVNM",
-        payees.PayeeMatch.NOT_POSSIBLE: "RVNA",
-    }
     results = []
     for transfer in _payment(exchange, order).transfers:
         payee = payees.verify_payee(Customer(exchange.customer.user_id, ()), transfer.recipient, transfer.iban)
-        results.append(
-            {"iban": transfer.iban, "code": codes[payee.match], "name": payee.name or "", "end_to_end_id": transfer.end_to_end_id}
-        )
+        code, name = MATCH_CODES[payee.match], payee.name or ""
+        results.append({"iban": transfer.iban, "code": code, "name": name, "end_to_end_id": transfer.end_to_end_id})
     polls = POLLS if exchange.customer.behaviour.payee_check is PayeeCheck.POLLING else 0
     case = PayeeCase(fingerprint(order), tuple(results), new_token().encode(), new_token().encode(), polls)
     exchange.dialogue.payee_cases[case.vop_id] = case
     return case
 
 
-def _postpone(exchange: Exchange, check: Segment, case: PayeeCase) -> None:
+def _postpone(exchange: BankExchange, check: Segment, case: PayeeCase) -> None:
     """Says that the verification still runs, and when to come back."""
     exchange.answer.say(check.number, "3093", "Namensabgleich ist noch in Bearbeitung.")
     exchange.answer.say(check.number, "3040", "Es liegen weitere Informationen vor.", POLL_TOUCHDOWN)
     exchange.answer.add(check.number, segment("HIVPP", 1, "", "", case.polling_id, "", "", "", "", "1"))
 
 
-def _tell_result(exchange: Exchange, check: Segment, case: PayeeCase, *, is_first: bool) -> None:
+def _tell_result(exchange: BankExchange, check: Segment, case: PayeeCase, *, is_first: bool) -> None:
     """The result of a verification; one that matches at once needs no approval of its own."""
     if all(result["code"] == MATCH for result in case.results):
         exchange.answer.say(check.number, "0020", "Der Auftrag wurde ausgeführt.")
@@ -175,7 +175,7 @@ def _tell_result(exchange: Exchange, check: Segment, case: PayeeCase, *, is_firs
     exchange.answer.add(check.number, report)
 
 
-def _hold(exchange: Exchange, order: Segment) -> None:
+def _hold(exchange: BankExchange, order: Segment) -> None:
     """Says that nothing is executed before the payees are verified."""
     exchange.answer.say(order.number, "3945", "Freigabe kann nicht erteilt werden.")
     tan_order = exchange.request.order("HKTAN")

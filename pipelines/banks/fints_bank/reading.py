@@ -7,7 +7,7 @@ from datetime import date, datetime
 from pipelines.banks.demo.memory import read_memory
 from pipelines.banks.fints.syntax import Segment, segment
 from pipelines.banks.fints_bank.accounts import BankAccount
-from pipelines.banks.fints_bank.dialogue import Exchange, fingerprint
+from pipelines.banks.fints_bank.dialogue import BankExchange, fingerprint
 from pipelines.banks.fints_bank.methods import medium_element
 from pipelines.banks.fints_bank.parameters import CAMT, account_element, national_element, sepa_accounts
 
@@ -20,7 +20,7 @@ class UnreadableDay(ValueError):
     """A day that is not written as eight digits."""
 
 
-def needs_confirmation(exchange: Exchange, order: Segment) -> bool:
+def needs_confirmation(exchange: BankExchange, order: Segment) -> bool:
     """Whether an order reads bookings of long ago, which were not released in this dialogue."""
     from pipelines.banks.fints_bank import books
 
@@ -35,13 +35,13 @@ def needs_confirmation(exchange: Exchange, order: Segment) -> bool:
     return books.is_long_ago(start, exchange.now)
 
 
-def release(exchange: Exchange, order: Segment) -> None:
+def release(exchange: BankExchange, order: Segment) -> None:
     """Remembers that an order was confirmed, so that its next pages need nothing more."""
     if order.name in PERIOD_PLACES:
         exchange.dialogue.released_orders.add(_release(order))
 
 
-def list_media(exchange: Exchange, order: Segment, number: int) -> None:
+def list_media(exchange: BankExchange, order: Segment, number: int) -> None:
     """HKTAB: the customer's media of the requested class."""
     media = [medium for medium in exchange.customer.behaviour.media if order.text(2) in ("", "A", medium.media_class)]
     if not media:
@@ -52,7 +52,7 @@ def list_media(exchange: Exchange, order: Segment, number: int) -> None:
     exchange.answer.add(number, segment("HITAB", order.version, "0", *elements))
 
 
-def _list_accounts(exchange: Exchange, order: Segment, number: int) -> None:
+def _list_accounts(exchange: BankExchange, order: Segment, number: int) -> None:
     from pipelines.banks.fints_bank import books
 
     accounts = books.accounts(exchange.customer, exchange.now)
@@ -60,7 +60,7 @@ def _list_accounts(exchange: Exchange, order: Segment, number: int) -> None:
     exchange.answer.add(number, segment("HISPA", order.version, *sepa_accounts(exchange.customer, accounts)))
 
 
-def _tell_balances(exchange: Exchange, order: Segment, number: int) -> None:
+def _tell_balances(exchange: BankExchange, order: Segment, number: int) -> None:
     from pipelines.banks.fints_bank import books
 
     if order.text(2) == "J":
@@ -74,7 +74,7 @@ def _tell_balances(exchange: Exchange, order: Segment, number: int) -> None:
         exchange.answer.say(number, "0020", DONE)
 
 
-def _tell_bookings(exchange: Exchange, order: Segment, number: int) -> None:
+def _tell_bookings(exchange: BankExchange, order: Segment, number: int) -> None:
     from pipelines.banks.fints_bank import books, statements
 
     account = account_for(exchange, order, number)
@@ -102,7 +102,7 @@ def _tell_bookings(exchange: Exchange, order: Segment, number: int) -> None:
             exchange.answer.add(number, segment("HIKAZ", order.version, booked, pending))
 
 
-def _tell_positions(exchange: Exchange, order: Segment, number: int) -> None:
+def _tell_positions(exchange: BankExchange, order: Segment, number: int) -> None:
     from pipelines.banks.fints_bank import books, mt535
 
     account = account_for(exchange, order, number)
@@ -117,7 +117,7 @@ def _tell_positions(exchange: Exchange, order: Segment, number: int) -> None:
     exchange.answer.add(number, segment("HIWPD", order.version, statement))
 
 
-def _tell_protocol(exchange: Exchange, order: Segment, number: int) -> None:
+def _tell_protocol(exchange: BankExchange, order: Segment, number: int) -> None:
     """HKPRO: one segment for each order of this customer, with the message in which it was sent."""
     executed = read_memory(exchange.folder, exchange.customer.user_id).get("orders", [])
     if not executed:
@@ -134,7 +134,7 @@ def _tell_protocol(exchange: Exchange, order: Segment, number: int) -> None:
         exchange.answer.add(number, protocol)
 
 
-HANDLERS: dict[str, Callable[[Exchange, Segment, int], None]] = {
+HANDLERS: dict[str, Callable[[BankExchange, Segment, int], None]] = {
     "HKTAB": list_media,
     "HKSPA": _list_accounts,
     "HKSAL": _tell_balances,
@@ -147,7 +147,7 @@ REFUSABLE = frozenset(("HKSAL", "HKKAZ", "HKCAZ", "HKWPD"))
 """The orders that customers are refused for whom the bank is at fault."""
 
 
-def account_for(exchange: Exchange, order: Segment, number: int) -> BankAccount | None:
+def account_for(exchange: BankExchange, order: Segment, number: int) -> BankAccount | None:
     """The account of an order, if it may be used for it."""
     from pipelines.banks.fints_bank import books
 

@@ -8,8 +8,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Event
 
-from pipelines.banks.fints_bank.bank import Delivery, FintsBank
-from pipelines.banks.fints_bank.customers import Transport
+from pipelines.banks.fints_bank.bank import BankDelivery, FintsBank
+from pipelines.banks.fints_bank.customers import BankTransport
 
 HOST, PATH, READY = "127.0.0.1", "/fints", "/ready"
 MAX_REQUEST_BYTES = 4 * 1024 * 1024
@@ -62,17 +62,17 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         """Writes no log: the bank's journal has what happened."""
 
-    def _deliver(self, delivery: Delivery) -> None:
+    def _deliver(self, delivery: BankDelivery) -> None:
         if delivery.wait_seconds:
             self.server.stopping.wait(delivery.wait_seconds)
         match delivery.transport:
-            case Transport.MAINTENANCE:
+            case BankTransport.MAINTENANCE:
                 self._send(200, MAINTENANCE_PAGE, "text/html; charset=utf-8")
-            case Transport.UNAVAILABLE:
+            case BankTransport.UNAVAILABLE:
                 self._send(503, MAINTENANCE_PAGE, "text/html; charset=utf-8")
-            case Transport.CUT:
+            case BankTransport.CUT:
                 self._cut()
-            case Transport.LINE_BREAKS:
+            case BankTransport.LINE_BREAKS:
                 self._send(200, base64.encodebytes(delivery.message).replace(b"\n", b"\r\n"), "text/plain")
             case _:
                 self._send(200, base64.b64encode(delivery.message), "text/plain")

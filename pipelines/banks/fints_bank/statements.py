@@ -6,7 +6,7 @@ from datetime import datetime
 import polars as pl
 
 from pipelines.banks.fints_bank.accounts import BankAccount
-from pipelines.banks.fints_bank.books import Page
+from pipelines.banks.fints_bank.books import StatementPage
 from pipelines.banks.fints_bank.customers import BankCustomer
 from pipelines.banks.fints_bank.mt940 import write_mt940, write_mt942
 from pipelines.statements.writing import ExportAccount, camt_report
@@ -14,7 +14,9 @@ from pipelines.statements.writing import ExportAccount, camt_report
 LATIN = "iso-8859-1"
 
 
-def write(order_name: str, customer: BankCustomer, account: BankAccount, page: Page, now: datetime) -> tuple[bytes, bytes]:
+def write(
+    order_name: str, customer: BankCustomer, account: BankAccount, page: StatementPage, now: datetime
+) -> tuple[bytes, bytes]:
     """The booked and the pending lines of a page."""
     if order_name == "HKKAZ":
         return write_mt940(account, page), write_mt942(account, page, now)
@@ -23,7 +25,7 @@ def write(order_name: str, customer: BankCustomer, account: BankAccount, page: P
     return (_latin(booked), _latin(pending)) if customer.behaviour.has_latin_statements else (booked, pending)
 
 
-def _export(account: BankAccount, page: Page) -> ExportAccount:
+def _export(account: BankAccount, page: StatementPage) -> ExportAccount:
     product = account.product
     return ExportAccount(
         product.key,
@@ -49,5 +51,5 @@ def _export_pending(account: BankAccount, pending: pl.DataFrame) -> ExportAccoun
 def _latin(document: bytes) -> bytes:
     """The document in ISO 8859-1, with line breaks of Windows inside its purposes."""
     text = document.decode().replace('encoding="UTF-8"', 'encoding="ISO-8859-1"', 1)
-    text = re.sub(r"<Ustrd>(.{27})", "<Ustrd>\\1\r\n", text)
+    text = re.sub(r"(<Ustrd>[^< ]+) ", "\\1\r\n", text)
     return text.encode(LATIN, "xmlcharrefreplace")
