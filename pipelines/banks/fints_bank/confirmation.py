@@ -45,8 +45,8 @@ def ask(exchange: BankExchange, tan_order: Segment, order: Segment | None) -> No
     exchange.answer.add(tan_order.number, _challenge(exchange, tan_order, method, reference))
 
 
-def confirm(exchange: BankExchange, tan_order: Segment) -> Segment | None:
-    """Answers a TAN, or the question whether the customer has confirmed in the app; the order that may be executed now."""
+def confirm(exchange: BankExchange, tan_order: Segment) -> WaitingOrder | None:
+    """Answers a TAN, or the question whether the customer has confirmed in the app; what may be executed now."""
     reference = tan_order.text(5)
     waiting = exchange.dialogue.waiting.get(reference)
     method = exchange.method
@@ -65,7 +65,7 @@ def confirm(exchange: BankExchange, tan_order: Segment) -> Segment | None:
         _remember(exchange)
         exchange.answer.say(tan_order.number, "0020", "Der Auftrag wurde ausgeführt.")
         let_in(exchange, tan_order.number)
-    return waiting.order
+    return waiting
 
 
 def let_in(exchange: BankExchange, number: int) -> None:

@@ -31,10 +31,10 @@ def process(exchange: BankExchange) -> None:
 def _process_tan(exchange: BankExchange, tan_order: Segment) -> None:
     """HKTAN in its own right; with process 4 it only accompanies an order."""
     if tan_order.text(1) in ("2", "S"):
-        released = confirmation.confirm(exchange, tan_order)
-        if released is not None:
-            reading.release(exchange, released)
-            _execute(exchange, released, tan_order.number)
+        waiting = confirmation.confirm(exchange, tan_order)
+        if waiting is not None and waiting.order is not None:
+            reading.release(exchange, waiting.order)
+            _execute(exchange, waiting.order, tan_order.number, waiting.message_number)
 
 
 def _process(exchange: BankExchange, order: Segment) -> None:
@@ -77,10 +77,10 @@ def _refusal(exchange: BankExchange, order: Segment) -> tuple[str, str] | None:
     return None
 
 
-def _execute(exchange: BankExchange, order: Segment, number: int) -> None:
-    """Does what an order says; `number` is that of the segment that is answered."""
+def _execute(exchange: BankExchange, order: Segment, number: int, message_number: int | None = None) -> None:
+    """Does what an order says. `number` is that of the segment that is answered; the order may have come with an earlier message."""
     if order.name in PAYMENTS:
-        paying.execute(exchange, order, number)
+        paying.execute(exchange, order, number, message_number or exchange.request.number)
     elif order.name == "HKVPP":
         paying.poll_payees(exchange, order)
     else:

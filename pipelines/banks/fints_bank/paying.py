@@ -84,8 +84,8 @@ def poll_payees(exchange: BankExchange, check: Segment) -> None:
         _tell_result(exchange, check, cases[0], is_first=False)
 
 
-def execute(exchange: BankExchange, order: Segment, number: int) -> None:
-    """Executes a payment that was confirmed, and writes it down."""
+def execute(exchange: BankExchange, order: Segment, number: int, message_number: int) -> None:
+    """Executes a payment that was confirmed, and writes it down with the message in which it came."""
     fault = exchange.customer.behaviour.order_fault
     if fault is OrderFault.REFUSED:
         exchange.answer.say(number, "9010", "Der Auftrag wurde abgelehnt.")
@@ -95,8 +95,9 @@ def execute(exchange: BankExchange, order: Segment, number: int) -> None:
         return
     payment = _payment(exchange, order)
     order_id = new_token(8)
+    entry = _entry(exchange, order, payment) | {"order_id": order_id, "message_number": message_number}
     with open_memory(exchange.folder, exchange.customer.user_id) as memory:
-        memory.setdefault("orders", []).append(_entry(exchange, order, payment, order_id))
+        memory.setdefault("orders", []).append(entry)
     exchange.answer.say(number, "0020", "Der Auftrag wurde ausgeführt.")
     if order.name == "HKCSE":
         exchange.answer.add(number, segment("HICSE", order.version, order_id))
@@ -108,9 +109,8 @@ def _payment(exchange: BankExchange, order: Segment) -> PaymentOrder:
     return read_payment(order, answers.today(exchange.now))
 
 
-def _entry(exchange: BankExchange, order: Segment, payment: PaymentOrder, order_id: str) -> dict[str, Any]:
+def _entry(exchange: BankExchange, order: Segment, payment: PaymentOrder) -> dict[str, Any]:
     return {
-        "order_id": order_id,
         "kind": order.name,
         "message_id": payment.message_id,
         "debtor_iban": payment.debtor_iban,
@@ -118,7 +118,6 @@ def _entry(exchange: BankExchange, order: Segment, payment: PaymentOrder, order_
         "transfers": [vars(transfer) for transfer in payment.transfers],
         "at": exchange.now.isoformat(),
         "dialogue": exchange.dialogue.id,
-        "message_number": exchange.request.number,
         "segment_number": order.number,
     }
 
