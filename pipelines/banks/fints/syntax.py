@@ -168,14 +168,13 @@ class _Reader:
         message, end = self._message, start + length
         if end < len(message) and message[end] in ENDS:
             return end
-        for weigh in (_weight_in_latin, _weight_in_utf8):
-            rest = length
-            for place in range(start, min(start + 2 * length, len(message) - 1) + 1):
-                if rest == 0 and message[place] in ENDS:
-                    return place
-                rest -= weigh(message[place])
-                if rest < 0:
-                    break
+        weigh = _weight_in_utf8 if _is_utf8(message) else _weight_in_latin
+        for place in range(start, min(start + 2 * length, len(message) - 1) + 1):
+            if length == 0 and message[place] in ENDS:
+                return place
+            length -= weigh(message[place])
+            if length < 0:
+                break
         raise SyntaxFault(f"binary data at byte {self._place} do not end where they say")
 
 
@@ -189,12 +188,15 @@ def _weight_in_utf8(byte: int) -> int:
 
 def _decoded(content: bytes) -> str:
     """The text of a part: some banks write UTF-8."""
-    if content.isascii():
-        return content.decode(ENCODING)
+    return content.decode() if _is_utf8(content) else content.decode(ENCODING)
+
+
+def _is_utf8(content: bytes) -> bool:
     try:
-        return content.decode()
+        content.decode()
     except UnicodeDecodeError:
-        return content.decode(ENCODING)
+        return False
+    return True
 
 
 def _is_number(text: str) -> bool:
