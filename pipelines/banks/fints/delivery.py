@@ -3,6 +3,7 @@
 import hashlib
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -144,9 +145,15 @@ def deliver(
     of the fetch does, with `ScaNeeded`.
     """
     served = [(place, account) for place, account in enumerate(accounts) if is_served(account, conversation.memory.bank)]
-    products = []
+    products: list[FetchedProduct] = []
+    depots: dict[str, Holdings | ProductFailure] = {}
     for _, account in served:
-        products.append((yield from _product(conversation, account, request)))
+        product = yield from _product(conversation, account, request)
+        if is_depot(account, conversation.memory.bank):
+            holdings = yield from _holdings(conversation, account, may_lack=may_lack)
+            depots[product.key] = holdings
+            product = _valued(product, holdings, request.now)
+        products.append(product)
     wanted = [entry for entry in served if request.wanted is None or key_of(entry[1]) in request.wanted]
     memory = conversation.memory
     header = Header(
@@ -160,8 +167,9 @@ def deliver(
         yield from conversation.close()
     yield header
     for place, account in wanted:
-        if is_depot(account, memory.bank):
-            yield (yield from _holdings(conversation, account, may_lack=may_lack))
+        depot = depots.get(key_of(account))
+        if depot is not None:
+            yield depot
         else:
             yield (yield from _bookings(conversation, account, request, histories.get(place), may_lack=may_lack))
 
@@ -193,6 +201,14 @@ def _product(conversation: Conversation, account: FintsAccount, request: FetchRe
         bank_name=bank.name or None,
         overdraft_limit_cents=credit_line if category is ProductCategory.CHECKING else None,
     )
+
+
+def _valued(product: FetchedProduct, holdings: Holdings | ProductFailure, now: datetime) -> FetchedProduct:
+    """The depot with the value of its positions, if each has one."""
+    if isinstance(holdings, ProductFailure) or any(position.total_cents is None for position in holdings.positions):
+        return product
+    total = sum(position.total_cents or 0 for position in holdings.positions)
+    return replace(product, balance_cents=total, balance_at=now, balance_by_statement=False)
 
 
 def _balance(hisal: Segment, now: datetime) -> tuple[int, str, datetime]:
