@@ -471,7 +471,14 @@ def fetch(caller: Caller, memory: Memory, request: FetchRequest) -> Flow[None]:
         if memory.methods:  # a login would ask the customer, who has not chosen how to confirm
             raise ScaNeeded
     conversation = Conversation(caller, memory)
-    outcome = yield from login(conversation)
+    try:
+        outcome = yield from login(conversation)
+    except OutOfStep:
+        fresh = yield from synchronise(caller, memory)
+        conversation = Conversation(caller, replace(fresh, method=memory.method, medium=memory.medium, media=memory.media))
+        if memory.method and conversation.method is None:
+            raise ScaNeeded from None
+        outcome = yield from login(conversation)
     if isinstance(outcome, Challenge):
         yield from conversation.close()
         raise ScaNeeded
