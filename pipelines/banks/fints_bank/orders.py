@@ -78,7 +78,7 @@ def _refusal(exchange: BankExchange, order: Segment) -> tuple[str, str] | None:
 
 
 def _execute(exchange: BankExchange, order: Segment, number: int, message_number: int | None = None) -> None:
-    """Does what an order says. `number` is that of the segment that is answered; the order may have come with an earlier message."""
+    """Does what an order says. `number` is that of the segment that is answered, which may come later than the order."""
     if order.name in PAYMENTS:
         paying.execute(exchange, order, number, message_number or exchange.request.number)
     elif order.name == "HKVPP":

@@ -1,17 +1,24 @@
 """The simulated FinTS bank: what a customer's program sees of it, message by message, without a socket."""
 
 import json
+import subprocess
+import sys
+from base64 import b64decode, b64encode
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
+from threading import Thread
 
+import httpx
 import polars as pl
 import pytest
 
 from pipelines.banks.fints.syntax import Segment, SyntaxFault, segment
 from pipelines.banks.fints_bank.bank import FintsBank, read_journal
 from pipelines.banks.fints_bank.customers import PERSONS, SPECIAL, BankTransport, find_customer
+from pipelines.banks.fints_bank.server import FintsServer
 from pipelines.statements.camt import read_camt
 from pipelines.statements.mt940 import read_mt940
 from tests.support.fints_program import BANK, Program, framed, hktan, international, preparation
@@ -552,3 +559,53 @@ def test_the_journal_has_no_secrets(bank: FintsBank, tmp_path: Path) -> None:
 
 def _numbered(order: Segment, number: int) -> Segment:
     return Segment(order.name, order.version, order.elements, number)
+
+
+class TestServer:
+    def test_messages_go_over_http(self, tmp_path: Path) -> None:
+        with serving(tmp_path) as url, httpx.Client(timeout=60) as client:
+            reader = Program(
+                lambda message: b64decode(client.post(url, content=b64encode(message)).content), "demo8", method="923"
+            )
+            reader.synchronise()
+            reader.log_in()
+            assert [account.text(8) for account in reader.all("HIUPD")] == ["Girokonto Start", "PrivatSparen"]
+            assert reader.one("HIKOM").text(3, 2) == url
+
+    def test_the_web_server_has_faults_of_its_own(self, tmp_path: Path) -> None:
+        def post(client: httpx.Client, url: str, user_id: str) -> httpx.Response:
+            sender = Program(lambda message: message, user_id, method="922", number=1)
+            return client.post(url, content=b64encode(sender.message(sender.identification(), preparation("K"))))
+
+        with serving(tmp_path) as url, httpx.Client(timeout=60) as client:
+            page = post(client, url, "test_maintenance")
+            assert (page.status_code, page.headers["Content-Type"]) == (200, "text/html; charset=utf-8")
+            assert post(client, url, "test_unreachable").status_code == 503
+            with pytest.raises(httpx.RemoteProtocolError):
+                post(client, url, "test_cut")
+            assert b"\r\n" in post(client, url, "test_line_breaks").content.strip()
+            assert client.post(url, content=b"no base64!").status_code == 400
+            assert client.post(url.removesuffix("fints"), content=b"").status_code == 404
+
+    def test_the_program_prints_its_address_and_stops_on_sigterm(self, tmp_path: Path) -> None:
+        command = [sys.executable, "-m", "pipelines.banks.fints_bank", "--folder", str(tmp_path)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            url = process.stdout.readline().strip()
+            assert httpx.get(url.replace("/fints", "/ready")).status_code == 200
+            process.terminate()
+            assert process.wait(60) == 0
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[str]:
+    """The bank on a free port; its address."""
+    with FintsServer(folder) as server:
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+        thread.start()
+        try:
+            yield server.url
+        finally:
+            server.stopping.set()
+            server.shutdown()
+            thread.join()
