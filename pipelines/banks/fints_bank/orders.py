@@ -57,6 +57,8 @@ def _process(exchange: BankExchange, order: Segment) -> None:
         _execute_in_one_step(exchange, order)
     elif tan_order is None:
         exchange.answer.say(order.number, "9370", "Anzahl der Signaturen für diesen Auftrag unzureichend.")
+    elif tan_order.text(2) != order.name:
+        exchange.answer.say(tan_order.number, "9110", "HKTAN nennt einen anderen Auftrag.")
     elif confirmation.has_medium(exchange, tan_order):
         confirmation.ask(exchange, tan_order, order)
 

@@ -14,8 +14,10 @@ from threading import Thread
 import httpx
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from pipelines.banks.fints.syntax import Segment, SyntaxFault, segment
+from pipelines.banks.fints.syntax import Segment, SyntaxFault, parse, segment
 from pipelines.banks.fints_bank.bank import FintsBank, read_journal
 from pipelines.banks.fints_bank.customers import PERSONS, SPECIAL, BankTransport, find_customer
 from pipelines.banks.fints_bank.server import FintsServer
@@ -280,6 +282,7 @@ class TestRefusals:
             ("test_wrong_pin_9340", "9340"),
             ("test_locked", "9931"),
             ("test_locked_9930", "9930"),
+            ("test_wrong_pin_9942", "9942"),
             ("test_9078", "9078"),
             ("nobody", "9340"),
         ],
@@ -373,6 +376,41 @@ class TestRefusals:
         reader = logged_in(bank, "test_mt940")
         reader.exchange(order)
         assert reader.codes(3) == ["9010"]
+
+
+class TestFrames:
+    def test_a_refusal_without_encryption_and_without_segment(self, bank: FintsBank) -> None:
+        sender = Program(lambda message: message, "test_wrong_pin_9942", method="923", number=1)
+        answer = bank.answer(sender.message(sender.identification(), preparation("K")), NOW).message
+        assert b"HNVSK" not in answer
+        assert b"HIRMS" not in answer
+        assert b"HIRMG:2:2+9800::Der Dialog wurde abgebrochen.+9942::" in answer
+
+    def test_signed_answers(self, bank: FintsBank) -> None:
+        reader = logged_in(bank, "test_signed")
+        assert [reader.answer[0].name, reader.answer[-1].name] == ["HNSHK", "HNSHA"]
+        assert [each.number for each in reader.answer] == list(range(2, len(reader.answer) + 2))
+
+    def test_hktan_names_its_order(self, bank: FintsBank) -> None:
+        reader = logged_in(bank, "test_pages")
+        reader.exchange(hkcaz("20240101"), hktan("4", "HKKAZ"))
+        assert reader.codes(4) == ["9110"]
+
+    @given(st.data())
+    def test_no_message_breaks_the_bank(self, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+        bank = FintsBank(tmp_path_factory.getbasetemp() / "fuzzed")
+        sender = Program(lambda message: message, "test_mt940", method="922", number=1)
+        text = st.text(st.characters(max_codepoint=255), max_size=12)
+        element = st.one_of(text, st.binary(max_size=12), st.lists(text, max_size=4))
+        name = st.sampled_from(("HKIDN", "HKVVB", "HKTAN", "HKSYN", "HKTAB", "HKEND", "HKCAZ", "HKVPP", "HKVPA", "HKCCS"))
+        order = st.builds(
+            lambda name, version, elements: segment(name, version, *elements), name, st.integers(0, 9), st.lists(element)
+        )
+        orders = data.draw(st.lists(order, max_size=4))
+        login = bank.answer(sender.message(sender.identification(), preparation("K"), hktan("4", "HKIDN")), NOW).message
+        sender.dialogue_id, sender.number = parse(login)[0].text(3), 2
+        for message in (sender.message(*orders), data.draw(st.binary(max_size=200))):
+            assert bank.answer(message, NOW).message.startswith(b"HNHBK:1:3+")
 
 
 class TestReading:
