@@ -103,6 +103,7 @@ class BankBehaviour:
     order_fault: OrderFault = OrderFault.NONE
     transport: BankTransport = BankTransport.NORMAL
     wait_seconds: float = 0.0
+    pin: str = field(default=PIN, repr=False)
 
 
 @dataclass(frozen=True)
@@ -137,6 +138,8 @@ def _with_numbers(behaviour: BankBehaviour, numbers: dict[str, str | None]) -> B
         behaviour = replace(behaviour, wait_seconds=min(float(numbers["seconds"] or 0), MAX_WAIT_SECONDS))
     if numbers.get("rows"):
         behaviour = replace(behaviour, rows=int(numbers["rows"] or 0))
+    if numbers.get("pin"):
+        behaviour = replace(behaviour, pin=numbers["pin"] or "")
     return behaviour
 
 
@@ -162,6 +165,7 @@ SUFFIX = r"(?:_[A-Za-z0-9.-]+)?"
 
 SPECIAL: tuple[tuple[str, BankBehaviour], ...] = (
     (r"test_plain", BankBehaviour(login_sca=LoginSca.NEVER)),
+    (r"test_pin_(?P<pin>[0-9]{5,20})", _TAN),
     (r"test_one_step", BankBehaviour(methods=(), profile=BankProfile.ONE_STEP, login_sca=LoginSca.NEVER, has_camt=False)),
     (
         r"test_old",

@@ -6,7 +6,7 @@ from hmac import compare_digest
 from pipelines.banks.demo.memory import open_memory, read_memory
 from pipelines.banks.fints.syntax import Segment, segment
 from pipelines.banks.fints_bank import confirmation, reading
-from pipelines.banks.fints_bank.customers import PIN, BankProfile, LoginSca
+from pipelines.banks.fints_bank.customers import BankProfile, LoginSca
 from pipelines.banks.fints_bank.dialogue import BankExchange, is_own_system_id, is_recent, new_system_id
 from pipelines.banks.fints_bank.messages import ONE_STEP, BankFeedback
 from pipelines.banks.fints_bank.parameters import BPD_VERSIONS, UPD_VERSION, bank_parameters
@@ -27,7 +27,7 @@ def check_pin(exchange: BankExchange) -> bool:
         else:
             exchange.answer.abort(number, *behaviour.login_refusal)
         return False
-    fits = compare_digest(exchange.request.pin.encode(), PIN.encode())
+    fits = compare_digest(exchange.request.pin.encode(), behaviour.pin.encode())
     if behaviour.counts_wrong_pins and not _is_unlocked(exchange, fits):
         exchange.answer.say(number, "3938", "Ihr Zugang ist vorläufig gesperrt - Bitte PIN-Sperre aufheben.")
         exchange.answer.abort(number, "9931", "Zugang gesperrt.")

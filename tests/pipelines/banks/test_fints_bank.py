@@ -299,6 +299,15 @@ class TestRefusals:
         assert {"9942", "9800"} <= set(reader.codes())
         assert not reader.all("HISPA")
 
+    def test_customers_with_pins_of_their_own(self, bank: FintsBank) -> None:
+        reader = Program(lambda message: bank.answer(message, NOW).message, "test_pin_24680", pin="24680", method="922")
+        reader.synchronise()
+        reader.log_in()
+        assert reader.all("HIUPD")
+        reader.pin = "12345"
+        reader.exchange(segment("HKSPA", 1))
+        assert "9942" in reader.codes()
+
     def test_three_wrong_pins_lock_for_a_while(self, bank: FintsBank, clock: Clock) -> None:
         reader = program(bank, "test_lock_x", "923", clock)
         codes = []
