@@ -3,7 +3,7 @@
 import json
 import os
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from threading import Lock
@@ -14,6 +14,7 @@ from pipelines.banks.fints_bank import login, orders
 from pipelines.banks.fints_bank.customers import BankCustomer, BankProfile, BankTransport, find_customer
 from pipelines.banks.fints_bank.dialogue import IDLE_DURATION, MAX_DIALOGUES, BankDialogue, BankExchange, new_token
 from pipelines.banks.fints_bank.messages import (
+    ANONYMOUS,
     BANK_CODE,
     NO_DIALOGUE,
     BankAnswer,
@@ -21,6 +22,7 @@ from pipelines.banks.fints_bank.messages import (
     CustomerMessage,
     MalformedMessage,
     read_request,
+    signed,
     write_answer,
 )
 from pipelines.banks.fints_bank.parameters import BPD_VERSIONS, bank_parameters
@@ -65,6 +67,7 @@ class FintsBank:
     def _answer_customer(self, request: CustomerMessage, customer: BankCustomer, now: datetime) -> BankDelivery:
         behaviour = customer.behaviour
         if behaviour.transport in (BankTransport.MAINTENANCE, BankTransport.UNAVAILABLE, BankTransport.CUT):
+            self._write_down(request, request.dialogue_id, [], now)
             return BankDelivery(b"", behaviour.transport, behaviour.wait_seconds)
         if request.bank_code != BANK_CODE:
             return BankDelivery(self._refuse(request, "9010", "Die Bankleitzahl ist unbekannt.", now))
@@ -75,7 +78,7 @@ class FintsBank:
             exchange = BankExchange(self.folder, request, dialogue, customer, now)
             self._converse(exchange)
             dialogue.used_at = now
-        self._write_down(exchange)
+        self._write_down(request, dialogue.id, exchange.answer.codes(), now)
         transport = BankTransport.CUT if exchange.is_cut else behaviour.transport
         return BankDelivery(_message(exchange), transport, behaviour.wait_seconds)
 
@@ -141,16 +144,16 @@ class FintsBank:
         with self._lock:
             self._dialogues.pop(dialogue.id, None)
 
-    def _write_down(self, exchange: BankExchange) -> None:
+    def _write_down(self, request: CustomerMessage, dialogue_id: str, codes: list[str], now: datetime) -> None:
         """Adds a line to the journal: who sent which orders and got which codes. Never a PIN, a TAN or an account."""
         entry: dict[str, Any] = {
-            "at": exchange.now.isoformat(),
-            "user_id": exchange.customer.user_id,
-            "dialogue": exchange.dialogue.id,
-            "number": exchange.request.number,
-            "method": exchange.request.method,
-            "orders": [order.name for order in exchange.request.orders],
-            "codes": exchange.answer.codes(),
+            "at": now.isoformat(),
+            "user_id": request.user_id,
+            "dialogue": dialogue_id,
+            "number": request.number,
+            "method": request.method,
+            "orders": [order.name for order in request.orders],
+            "codes": codes,
         }
         files.make_folder(self.folder)
         descriptor = os.open(self.folder / JOURNAL, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
@@ -175,6 +178,10 @@ def _message(exchange: BankExchange) -> bytes:
     body = exchange.answer.body()
     if behaviour.miscounts_bytes:
         return _miscounted(exchange, number, body)
+    if behaviour.signs_answers:
+        body = signed(request, body, exchange.now)
+    if behaviour.is_terse:
+        request = replace(request, user_id=ANONYMOUS)
     return write_answer(request, exchange.dialogue.id, number, body, exchange.now)
 
 

@@ -76,6 +76,9 @@ class BankBehaviour:
     """Bookings of long ago need a TAN even in a dialogue whose login was confirmed."""
     login_refusal: tuple[str, str] | None = None
     """The code and text with which every login is refused."""
+    is_terse: bool = False
+    """Refusals come without encryption, and their codes for the message as a whole."""
+    signs_answers: bool = False
     warns_of_lock: bool = False
     """A login succeeds with the warning 3938, and nothing else is possible."""
     counts_wrong_pins: bool = False
@@ -100,6 +103,7 @@ class BankBehaviour:
     order_fault: OrderFault = OrderFault.NONE
     transport: BankTransport = BankTransport.NORMAL
     wait_seconds: float = 0.0
+    pin: str = field(default=PIN, repr=False)
 
 
 @dataclass(frozen=True)
@@ -134,6 +138,8 @@ def _with_numbers(behaviour: BankBehaviour, numbers: dict[str, str | None]) -> B
         behaviour = replace(behaviour, wait_seconds=min(float(numbers["seconds"] or 0), MAX_WAIT_SECONDS))
     if numbers.get("rows"):
         behaviour = replace(behaviour, rows=int(numbers["rows"] or 0))
+    if numbers.get("pin"):
+        behaviour = replace(behaviour, pin=numbers["pin"] or "")
     return behaviour
 
 
@@ -159,6 +165,7 @@ SUFFIX = r"(?:_[A-Za-z0-9.-]+)?"
 
 SPECIAL: tuple[tuple[str, BankBehaviour], ...] = (
     (r"test_plain", BankBehaviour(login_sca=LoginSca.NEVER)),
+    (r"test_pin_(?P<pin>[0-9]{5,20})", _TAN),
     (r"test_one_step", BankBehaviour(methods=(), profile=BankProfile.ONE_STEP, login_sca=LoginSca.NEVER, has_camt=False)),
     (
         r"test_old",
@@ -188,6 +195,10 @@ SPECIAL: tuple[tuple[str, BankBehaviour], ...] = (
     (r"test_long_history", BankBehaviour(methods=(methods.PUSH_TAN, methods.APP), history_needs_tan=True)),
     (r"test_wrong_pin", BankBehaviour(login_refusal=("9910", "PIN ungültig."))),
     (r"test_wrong_pin_9340", BankBehaviour(login_refusal=("9340", "Benutzerkennung oder PIN ungültig."))),
+    (
+        r"test_wrong_pin_9942",
+        BankBehaviour(login_refusal=("9942", "Log-in fehlgeschlagen. 3 Fehlversuche führen zur Sperrung."), is_terse=True),
+    ),
     (r"test_lock", BankBehaviour(counts_wrong_pins=True, login_sca=LoginSca.NEVER)),
     (r"test_locked", BankBehaviour(login_refusal=("9931", "Zugang gesperrt."))),
     (r"test_locked_9930", BankBehaviour(login_refusal=("9930", "Zugang gesperrt. Bitte wenden Sie sich an Ihre Bank."))),
@@ -208,6 +219,7 @@ SPECIAL: tuple[tuple[str, BankBehaviour], ...] = (
     (r"test_latin1", replace(_TAN, has_latin_statements=True)),
     (r"test_latin1_mt940", replace(_TAN, has_latin_statements=True, has_camt=False)),
     (r"test_byte_counts", replace(_TAN, miscounts_bytes=True)),
+    (r"test_signed", replace(_TAN, signs_answers=True)),
     (r"test_listed_twice", replace(_TAN, lists_twice=True)),
     (r"test_booked_only", replace(_TAN, sends_pending=False)),
     (r"test_wkn", replace(_TAN, shows_wkn_only=True)),

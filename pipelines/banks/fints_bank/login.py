@@ -6,9 +6,9 @@ from hmac import compare_digest
 from pipelines.banks.demo.memory import open_memory, read_memory
 from pipelines.banks.fints.syntax import Segment, segment
 from pipelines.banks.fints_bank import confirmation, reading
-from pipelines.banks.fints_bank.customers import PIN, BankProfile, LoginSca
+from pipelines.banks.fints_bank.customers import BankProfile, LoginSca
 from pipelines.banks.fints_bank.dialogue import BankExchange, is_own_system_id, is_recent, new_system_id
-from pipelines.banks.fints_bank.messages import ONE_STEP
+from pipelines.banks.fints_bank.messages import ONE_STEP, BankFeedback
 from pipelines.banks.fints_bank.parameters import BPD_VERSIONS, UPD_VERSION, bank_parameters
 
 MAX_WRONG_PINS = 3
@@ -21,9 +21,13 @@ def check_pin(exchange: BankExchange) -> bool:
     """Whether the PIN of a message is right; else the dialogue is over. Only user ids made for it are ever locked."""
     number, behaviour = exchange.request.signature_number, exchange.customer.behaviour
     if behaviour.login_refusal:
-        exchange.answer.abort(number, *behaviour.login_refusal)
+        if behaviour.is_terse:
+            exchange.answer.general.append(BankFeedback(*behaviour.login_refusal))
+            exchange.answer.is_aborted = True
+        else:
+            exchange.answer.abort(number, *behaviour.login_refusal)
         return False
-    fits = compare_digest(exchange.request.pin.encode(), PIN.encode())
+    fits = compare_digest(exchange.request.pin.encode(), behaviour.pin.encode())
     if behaviour.counts_wrong_pins and not _is_unlocked(exchange, fits):
         exchange.answer.say(number, "3938", "Ihr Zugang ist vorläufig gesperrt - Bitte PIN-Sperre aufheben.")
         exchange.answer.abort(number, "9931", "Zugang gesperrt.")
@@ -119,8 +123,8 @@ def _authenticate(exchange: BankExchange, preparation: Segment) -> None:
         return
     if exchange.method is None:
         exchange.answer.abort(tan_order.number, "9210", "Das Sicherheitsverfahren ist nicht zugelassen.")
-    elif tan_order.text(1) != "4":
-        exchange.answer.abort(tan_order.number, "9110", "TAN-Prozess 4 erwartet.")
+    elif tan_order.text(1) != "4" or tan_order.text(2) not in ("HKIDN", "HKTAB"):
+        exchange.answer.abort(tan_order.number, "9110", "TAN-Prozess 4 für HKIDN oder HKTAB erwartet.")
     elif tan_order.text(2) == "HKTAB":
         confirmation.exempt(exchange, tan_order)
     elif confirmation.has_medium(exchange, tan_order):

@@ -143,6 +143,26 @@ def write_answer(request: CustomerMessage | None, dialogue_id: str, number: int,
     return frame + content + serialise([end])
 
 
+def signed(request: CustomerMessage, body: Iterable[Segment], now: datetime) -> list[Segment]:
+    """An answer between the segments of a signature, as savings banks send it."""
+    head = segment(
+        "HNSHK",
+        4,
+        ("PIN", request.profile_version),
+        request.method,
+        "9999999",
+        "1",
+        "1",
+        ("2", "", request.system_id),
+        "1",
+        ("1", f"{now:%Y%m%d}", f"{now:%H%M%S}"),
+        ("1", "999", "1"),
+        ("6", "10", "19"),
+        (COUNTRY, BANK_CODE, request.user_id, "S", "0", "0"),
+    )
+    return [head, *body, segment("HNSHA", 2, "9999999")]
+
+
 def _decrypted(segments: Sequence[Segment]) -> list[Segment]:
     if not segments or segments[0].name != "HNVSK":
         return list(segments)

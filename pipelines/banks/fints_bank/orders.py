@@ -57,6 +57,8 @@ def _process(exchange: BankExchange, order: Segment) -> None:
         _execute_in_one_step(exchange, order)
     elif tan_order is None:
         exchange.answer.say(order.number, "9370", "Anzahl der Signaturen für diesen Auftrag unzureichend.")
+    elif tan_order.text(2) != order.name:
+        exchange.answer.say(tan_order.number, "9110", "HKTAN nennt einen anderen Auftrag.")
     elif confirmation.has_medium(exchange, tan_order):
         confirmation.ask(exchange, tan_order, order)
 
@@ -78,7 +80,7 @@ def _refusal(exchange: BankExchange, order: Segment) -> tuple[str, str] | None:
 
 
 def _execute(exchange: BankExchange, order: Segment, number: int, message_number: int | None = None) -> None:
-    """Does what an order says. `number` is that of the segment that is answered; the order may have come with an earlier message."""
+    """Does what an order says. `number` is that of the segment that is answered, which may come later than the order."""
     if order.name in PAYMENTS:
         paying.execute(exchange, order, number, message_number or exchange.request.number)
     elif order.name == "HKVPP":

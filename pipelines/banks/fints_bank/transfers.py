@@ -1,8 +1,9 @@
 """Reads the transfers of a payment order (pain.001)."""
 
+import re
 from dataclasses import dataclass
 from datetime import date
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 
 from lxml import etree
@@ -11,6 +12,7 @@ from schwifty import IBAN
 from pipelines.banks.fints.syntax import Segment
 from pipelines.banks.fints_bank.parameters import MAX_LEAD_DAYS, MAX_TRANSFERS, TRANSFER_FORMATS
 
+AMOUNT = re.compile(r"[0-9]{1,13}(?:\.[0-9]{1,2})?")
 AT_ONCE = date(1999, 1, 1)
 """The day that stands for no day in SEPA orders."""
 
@@ -62,10 +64,11 @@ def _read(document: bytes, space: str) -> PaymentOrder:
     transfers = tuple(_transfer(element) for element in root.iterfind(".//{*}CdtTrfTxInf"))
     try:
         requested_day = date.fromisoformat(day)
-        total = _cents(_text(root, "CtrlSum"))
-    except (ValueError, InvalidOperation) as error:
+    except ValueError as error:
         raise Unacceptable("Das gesendete SEPA-Dokument ist nicht valide.") from error
-    if total != sum(transfer.amount_cents for transfer in transfers) or _text(root, "NbOfTxs") != str(len(transfers)):
+    if _cents(_text(root, "CtrlSum")) != sum(transfer.amount_cents for transfer in transfers) or _text(root, "NbOfTxs") != str(
+        len(transfers)
+    ):
         raise Unacceptable("Anzahl oder Summe der Überweisungen ist falsch.")
     execute_on = None if requested_day == AT_ONCE else requested_day
     return PaymentOrder(_text(root, "MsgId"), _text(root, "DbtrAcct/{*}Id/{*}IBAN"), execute_on, transfers)
@@ -75,14 +78,10 @@ def _transfer(element: Any) -> BankTransfer:
     amount = element.find(".//{*}InstdAmt")
     if amount is None or amount.get("Ccy") != "EUR":
         raise Unacceptable("Die Währung ist nicht zulässig.")
-    try:
-        cents = _cents(amount.text or "")
-    except InvalidOperation as error:
-        raise Unacceptable("Der Betrag ist nicht lesbar.") from error
     return BankTransfer(
         _text(element, "Cdtr/{*}Nm"),
         _text(element, "CdtrAcct/{*}Id/{*}IBAN"),
-        cents,
+        _cents(amount.text or ""),
         "".join(part.text or "" for part in element.iterfind(".//{*}Ustrd")),
         _text(element, "EndToEndId"),
     )
@@ -110,7 +109,6 @@ def _text(element: Any, path: str) -> str:
 
 
 def _cents(text: str) -> int:
-    cents = Decimal(text) * 100
-    if cents != int(cents):
-        raise InvalidOperation
-    return int(cents)
+    if not AMOUNT.fullmatch(text.strip()):
+        raise Unacceptable("Ein Betrag ist nicht zulässig.")
+    return int(Decimal(text.strip()) * 100)

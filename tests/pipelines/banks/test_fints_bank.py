@@ -1,17 +1,26 @@
 """The simulated FinTS bank: what a customer's program sees of it, message by message, without a socket."""
 
 import json
+import subprocess
+import sys
+from base64 import b64decode, b64encode
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
+from threading import Thread
 
+import httpx
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from pipelines.banks.fints.syntax import Segment, SyntaxFault, segment
+from pipelines.banks.fints.syntax import Segment, SyntaxFault, parse, segment
 from pipelines.banks.fints_bank.bank import FintsBank, read_journal
 from pipelines.banks.fints_bank.customers import PERSONS, SPECIAL, BankTransport, find_customer
+from pipelines.banks.fints_bank.server import FintsServer
 from pipelines.statements.camt import read_camt
 from pipelines.statements.mt940 import read_mt940
 from tests.support.fints_program import BANK, Program, framed, hktan, international, preparation
@@ -273,6 +282,7 @@ class TestRefusals:
             ("test_wrong_pin_9340", "9340"),
             ("test_locked", "9931"),
             ("test_locked_9930", "9930"),
+            ("test_wrong_pin_9942", "9942"),
             ("test_9078", "9078"),
             ("nobody", "9340"),
         ],
@@ -288,6 +298,15 @@ class TestRefusals:
         reader.exchange(segment("HKSPA", 1))
         assert {"9942", "9800"} <= set(reader.codes())
         assert not reader.all("HISPA")
+
+    def test_customers_with_pins_of_their_own(self, bank: FintsBank) -> None:
+        reader = Program(lambda message: bank.answer(message, NOW).message, "test_pin_24680", pin="24680", method="922")
+        reader.synchronise()
+        reader.log_in()
+        assert reader.all("HIUPD")
+        reader.pin = "12345"
+        reader.exchange(segment("HKSPA", 1))
+        assert "9942" in reader.codes()
 
     def test_three_wrong_pins_lock_for_a_while(self, bank: FintsBank, clock: Clock) -> None:
         reader = program(bank, "test_lock_x", "923", clock)
@@ -366,6 +385,41 @@ class TestRefusals:
         reader = logged_in(bank, "test_mt940")
         reader.exchange(order)
         assert reader.codes(3) == ["9010"]
+
+
+class TestFrames:
+    def test_a_refusal_without_encryption_and_without_segment(self, bank: FintsBank) -> None:
+        sender = Program(lambda message: message, "test_wrong_pin_9942", method="923", number=1)
+        answer = bank.answer(sender.message(sender.identification(), preparation("K")), NOW).message
+        assert b"HNVSK" not in answer
+        assert b"HIRMS" not in answer
+        assert b"HIRMG:2:2+9800::Der Dialog wurde abgebrochen.+9942::" in answer
+
+    def test_signed_answers(self, bank: FintsBank) -> None:
+        reader = logged_in(bank, "test_signed")
+        assert [reader.answer[0].name, reader.answer[-1].name] == ["HNSHK", "HNSHA"]
+        assert [each.number for each in reader.answer] == list(range(2, len(reader.answer) + 2))
+
+    def test_hktan_names_its_order(self, bank: FintsBank) -> None:
+        reader = logged_in(bank, "test_pages")
+        reader.exchange(hkcaz("20240101"), hktan("4", "HKKAZ"))
+        assert reader.codes(4) == ["9110"]
+
+    @given(st.data())
+    def test_no_message_breaks_the_bank(self, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+        bank = FintsBank(tmp_path_factory.getbasetemp() / "fuzzed")
+        sender = Program(lambda message: message, "test_mt940", method="922", number=1)
+        text = st.text(st.characters(max_codepoint=255), max_size=12)
+        element = st.one_of(text, st.binary(max_size=12), st.lists(text, max_size=4))
+        name = st.sampled_from(("HKIDN", "HKVVB", "HKTAN", "HKSYN", "HKTAB", "HKEND", "HKCAZ", "HKVPP", "HKVPA", "HKCCS"))
+        order = st.builds(
+            lambda name, version, elements: segment(name, version, *elements), name, st.integers(0, 9), st.lists(element)
+        )
+        orders = data.draw(st.lists(order, max_size=4))
+        login = bank.answer(sender.message(sender.identification(), preparation("K"), hktan("4", "HKIDN")), NOW).message
+        sender.dialogue_id, sender.number = parse(login)[0].text(3), 2
+        for message in (sender.message(*orders), data.draw(st.binary(max_size=200))):
+            assert bank.answer(message, NOW).message.startswith(b"HNHBK:1:3+")
 
 
 class TestReading:
@@ -552,3 +606,53 @@ def test_the_journal_has_no_secrets(bank: FintsBank, tmp_path: Path) -> None:
 
 def _numbered(order: Segment, number: int) -> Segment:
     return Segment(order.name, order.version, order.elements, number)
+
+
+class TestServer:
+    def test_messages_go_over_http(self, tmp_path: Path) -> None:
+        with serving(tmp_path) as url, httpx.Client(timeout=60) as client:
+            reader = Program(
+                lambda message: b64decode(client.post(url, content=b64encode(message)).content), "demo8", method="923"
+            )
+            reader.synchronise()
+            reader.log_in()
+            assert [account.text(8) for account in reader.all("HIUPD")] == ["Girokonto Start", "PrivatSparen"]
+            assert reader.one("HIKOM").text(3, 2) == url
+
+    def test_the_web_server_has_faults_of_its_own(self, tmp_path: Path) -> None:
+        def post(client: httpx.Client, url: str, user_id: str) -> httpx.Response:
+            sender = Program(lambda message: message, user_id, method="922", number=1)
+            return client.post(url, content=b64encode(sender.message(sender.identification(), preparation("K"))))
+
+        with serving(tmp_path) as url, httpx.Client(timeout=60) as client:
+            page = post(client, url, "test_maintenance")
+            assert (page.status_code, page.headers["Content-Type"]) == (200, "text/html; charset=utf-8")
+            assert post(client, url, "test_unreachable").status_code == 503
+            with pytest.raises(httpx.RemoteProtocolError):
+                post(client, url, "test_cut")
+            assert b"\r\n" in post(client, url, "test_line_breaks").content.strip()
+            assert client.post(url, content=b"no base64!").status_code == 400
+            assert client.post(url.removesuffix("fints"), content=b"").status_code == 404
+
+    def test_the_program_prints_its_address_and_stops_on_sigterm(self, tmp_path: Path) -> None:
+        command = [sys.executable, "-m", "pipelines.banks.fints_bank", "--folder", str(tmp_path)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            url = process.stdout.readline().strip()
+            assert httpx.get(url.replace("/fints", "/ready")).status_code == 200
+            process.terminate()
+            assert process.wait(60) == 0
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[str]:
+    """The bank on a free port; its address."""
+    with FintsServer(folder) as server:
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+        thread.start()
+        try:
+            yield server.url
+        finally:
+            server.stopping.set()
+            server.shutdown()
+            thread.join()
