@@ -17,7 +17,7 @@ from pipelines.banks.fints_bank.messages import (
     ANONYMOUS,
     BANK_CODE,
     NO_DIALOGUE,
-    BankAnswer,
+    AnswerMessage,
     BankFeedback,
     CustomerMessage,
     MalformedMessage,
@@ -55,7 +55,7 @@ class FintsBank:
         try:
             request = read_request(message)
         except MalformedMessage:
-            answer = BankAnswer([BankFeedback("9110", "Unbekannter Aufbau.")], is_aborted=True)
+            answer = AnswerMessage([BankFeedback("9110", "Unbekannter Aufbau.")], is_aborted=True)
             return BankDelivery(write_answer(None, NO_DIALOGUE, 1, answer.body(), now))
         if request.is_anonymous:
             return BankDelivery(self._answer_anonymous(request, now))
@@ -103,7 +103,7 @@ class FintsBank:
 
     def _answer_anonymous(self, request: CustomerMessage, now: datetime) -> bytes:
         """Gives the bank's parameters to anybody."""
-        answer, dialogue_id = BankAnswer(), request.dialogue_id
+        answer, dialogue_id = AnswerMessage(), request.dialogue_id
         preparation = request.order("HKVVB")
         if request.order("HKEND"):
             answer.general.append(ENDED)
@@ -122,7 +122,7 @@ class FintsBank:
         return write_answer(request, dialogue_id, request.number, answer.body(), now)
 
     def _refuse(self, request: CustomerMessage, code: str, text: str, now: datetime) -> bytes:
-        answer = BankAnswer()
+        answer = AnswerMessage()
         answer.abort(request.signature_number, code, text)
         return write_answer(request, request.dialogue_id, request.number, answer.body(), now)
 

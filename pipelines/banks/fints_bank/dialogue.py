@@ -10,7 +10,7 @@ from typing import Any
 
 from pipelines.banks.fints.syntax import Segment
 from pipelines.banks.fints_bank.customers import BankCustomer
-from pipelines.banks.fints_bank.messages import BankAnswer, CustomerMessage
+from pipelines.banks.fints_bank.messages import AnswerMessage, CustomerMessage
 from pipelines.banks.fints_bank.methods import METHODS, BankMethod
 
 CONSENT_DURATION = timedelta(days=180)
@@ -70,7 +70,7 @@ class BankExchange:
     dialogue: BankDialogue
     customer: BankCustomer
     now: datetime
-    answer: BankAnswer = field(default_factory=BankAnswer)
+    answer: AnswerMessage = field(default_factory=AnswerMessage)
     is_cut: bool = False
     """Whether the answer is lost on its way."""
 

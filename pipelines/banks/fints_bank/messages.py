@@ -61,7 +61,7 @@ class BankFeedback:
 
 
 @dataclass
-class BankAnswer:
+class AnswerMessage:
     """What the bank answers to a message, as it comes together."""
 
     general: list[BankFeedback] = field(default_factory=list)
