@@ -11,7 +11,7 @@ from api.cli.installation import Json, console, open_installation, read_settings
 from pipelines.banks import catalogue
 from pipelines.banks.base import BankFault, CatalogueBank
 from pipelines.banks.connectors import connectors
-from pipelines.banks.fints.bank import FINTS, FintsBank
+from pipelines.banks.fints.bank import FINTS, FintsConnector
 from warehouse.errors import Invalid
 from warehouse.postgres.tables import Provider
 from warehouse.stores import bank_logins, providers
@@ -57,7 +57,7 @@ def check(
 ) -> None:
     """Ask a FinTS bank, without any login, what it offers."""
     settings = read_settings()
-    bank = FintsBank(settings.fints_product_id, settings.fints_demo_url)
+    bank = FintsConnector(settings.fints_product_id, settings.fints_demo_url)
     provider = CatalogueBank(UUID(int=0), "", FINTS, blz=blz)
     if bank.offer(provider) is None:
         raise Invalid(NO_ADDRESS if settings.fints_product_id else NO_PRODUCT_ID)

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Any
 
 from pipelines.banks.base import NoAnswer, Unreachable
-from pipelines.banks.fints.bank import FintsBank as Connector
+from pipelines.banks.fints.bank import FintsConnector
 from pipelines.banks.fints_bank.bank import FintsBank
 from pipelines.banks.fints_bank.customers import BankTransport
 
@@ -37,11 +37,11 @@ class Line:
         return delivery.message
 
 
-def connector(folder: Path, now: datetime, watch: Callable[[bytes], None] = lambda message: None) -> Connector:
+def connector(folder: Path, now: datetime, watch: Callable[[bytes], None] = lambda message: None) -> FintsConnector:
     """A connector whose only bank is the simulated one."""
     bank = FintsBank(folder)
 
     def connect(_address: str) -> Any:
         return Line(bank, now, watch)
 
-    return Connector(None, ADDRESS, connect)
+    return FintsConnector(None, ADDRESS, connect)

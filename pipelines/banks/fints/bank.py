@@ -32,9 +32,9 @@ from pipelines.banks.base import (
 )
 from pipelines.banks.fints import addresses, dialogue, messages
 from pipelines.banks.fints.connection import Connection
-from pipelines.banks.fints.dialogue import Caller, Flow
+from pipelines.banks.fints.dialogue import FintsCaller, Flow
 from pipelines.banks.fints.memory import read_memory, read_state
-from pipelines.banks.fints.messages import Answer, Login, Message
+from pipelines.banks.fints.messages import Answer, FintsMessage, Login
 from pipelines.banks.fints.parameters import BankParameters
 
 FINTS = "fints"
@@ -51,7 +51,7 @@ T = TypeVar("T")
 Connect = Callable[[str], AbstractContextManager[Connection]]
 
 
-class FintsBank:
+class FintsConnector:
     """All banks that speak FinTS. They are offered only with the product id that the operator has registered."""
 
     name = FINTS
@@ -102,7 +102,7 @@ class FintsBank:
         address = self._address(provider)
         if address is None:
             raise Unreachable
-        caller = Caller(provider.blz or "", "", self._product_id or DEMO_PRODUCT_ID)
+        caller = FintsCaller(provider.blz or "", "", self._product_id or DEMO_PRODUCT_ID)
         flow = dialogue.read_anonymously(caller)
         return _result(self._run(flow, Login(caller.blz, "", ""), address, now))
 
@@ -127,13 +127,13 @@ class FintsBank:
                 except StopIteration as end:
                     result: T = end.value
                     return result
-                if isinstance(item, Message):
+                if isinstance(item, FintsMessage):
                     answer = _answer(connection, item, login, now)
                 else:
                     answer = None
                     yield item
 
-    def _caller(self, request: FetchRequest) -> tuple[Caller, Login, str]:
+    def _caller(self, request: FetchRequest) -> tuple[FintsCaller, Login, str]:
         """Who asks, with what, and where; raises the faults of a login that need not be sent to be refused."""
         missing = [f"{field.label} ({field.key})" for field in FIELDS if not request.credentials.get(field.key)]
         if missing:
@@ -144,7 +144,9 @@ class FintsBank:
         if address is None or blz is None:
             raise Unreachable
         user_id = request.credentials[USER_ID]
-        caller = Caller(blz, user_id, self._product_id or DEMO_PRODUCT_ID, lists_media_first=addresses.lists_media_first(address))
+        caller = FintsCaller(
+            blz, user_id, self._product_id or DEMO_PRODUCT_ID, lists_media_first=addresses.lists_media_first(address)
+        )
         return caller, Login(blz, user_id, request.credentials[PIN]), address
 
     def _address(self, provider: CatalogueBank) -> str | None:
@@ -153,7 +155,7 @@ class FintsBank:
         return addresses.address_of(provider.blz) if self._product_id else None
 
 
-def _answer(connection: Connection, message: Message, login: Login, now: datetime) -> Answer | BankFault:
+def _answer(connection: Connection, message: FintsMessage, login: Login, now: datetime) -> Answer | BankFault:
     """The bank's answer to a message, or the fault of the connection."""
     try:
         return messages.read(connection.post(messages.write(message, login, now)))

@@ -17,7 +17,7 @@ USUAL_TEXT = "Bitte geben Sie den Auftrag mit Ihrem Verfahren frei."
 
 
 @dataclass(frozen=True)
-class Challenge:
+class TanChallenge:
     """What must be confirmed: the bank's reference to it, and what the customer sees."""
 
     reference: str
@@ -26,14 +26,14 @@ class Challenge:
     image: bytes | None = field(default=None, repr=False)
 
 
-def read_challenge(hitan: Segment) -> Challenge:
+def read_challenge(hitan: Segment) -> TanChallenge:
     """The challenge of a HITAN, without markup."""
     text, binary = hitan.text(TEXT), hitan.binary(BINARY)
     flicker = binary.decode(ENCODING) if FLICKER.fullmatch(binary) else None
     inside = FLICKER_IN_TEXT.search(text)
     if inside:
         flicker, text = inside[2].strip() or flicker, inside[3]
-    return Challenge(hitan.text(REFERENCE), plain_text(text), flicker, None if flicker else _image(binary))
+    return TanChallenge(hitan.text(REFERENCE), plain_text(text), flicker, None if flicker else _image(binary))
 
 
 def plain_text(text: str) -> str:

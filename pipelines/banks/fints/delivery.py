@@ -22,7 +22,7 @@ from pipelines.banks.base import (
     Unusable,
 )
 from pipelines.banks.fints import codes, orders, positions
-from pipelines.banks.fints.challenges import Challenge
+from pipelines.banks.fints.challenges import TanChallenge
 from pipelines.banks.fints.dialogue import (
     BERLIN,
     MAX_PAGES,
@@ -74,8 +74,8 @@ def category_of(account: FintsAccount) -> ProductCategory:
     """The kind of an account: by its type, its name, or what may be asked about it."""
     if account.kind is not None and account.kind // 10 in CATEGORIES and account.kind > 0:
         category = CATEGORIES[account.kind // 10]
-        named = next((kind for kind, words in NAME_PATTERNS.items() if words.search(account.name)), None)
-        is_refined = named is ProductCategory.CALL_MONEY and category in (ProductCategory.CHECKING, ProductCategory.SAVINGS)
+        is_call_money = NAME_PATTERNS[ProductCategory.CALL_MONEY].search(account.name) is not None
+        is_refined = is_call_money and category in (ProductCategory.CHECKING, ProductCategory.SAVINGS)
         return ProductCategory.CALL_MONEY if is_refined else category
     if account.orders is not None and "HKWPD" in account.orders and not {"HKKAZ", "HKCAZ"} & set(account.orders):
         return ProductCategory.DEPOT
@@ -154,7 +154,7 @@ def deliver(
             depots[product.key] = holdings
             product = _valued(product, holdings, request.now)
         products.append(product)
-    wanted = [entry for entry in served if request.wanted is None or key_of(entry[1]) in request.wanted]
+    requested = [entry for entry in served if request.wanted is None or key_of(entry[1]) in request.wanted]
     memory = conversation.memory
     header = Header(
         tuple(products),
@@ -163,10 +163,10 @@ def deliver(
         tuple(medium.shown() for medium in memory.media),
         memory=write_memory(memory),
     )
-    if not wanted:
+    if not requested:
         yield from conversation.close()
     yield header
-    for place, account in wanted:
+    for place, account in requested:
         depot = depots.get(key_of(account))
         if depot is not None:
             yield depot
@@ -238,7 +238,7 @@ def _bookings(
     if history is None:
         day = first_day(conversation, account, request, with_tan=False)
         outcome = yield from read_history(conversation, account, (day, today_of(request)))
-        if isinstance(outcome, Challenge) and not may_lack:
+        if isinstance(outcome, TanChallenge) and not may_lack:
             raise ScaNeeded
         if not isinstance(outcome, History):
             return ProductFailure(key, Code.BOOKINGS_FAILED)
@@ -292,7 +292,7 @@ def _holdings(conversation: Conversation, account: FintsAccount, *, may_lack: bo
     statements: list[bytes] = []
     for _ in range(MAX_PAGES):
         answer = yield from conversation.order(orders.positions(bank, account, page))
-        if isinstance(answer, Challenge):
+        if isinstance(answer, TanChallenge):
             if not may_lack:
                 raise ScaNeeded
             return ProductFailure(key, Code.POSITIONS_FAILED)

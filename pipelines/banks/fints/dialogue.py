@@ -32,10 +32,10 @@ from pipelines.banks.base import (
     Wait,
 )
 from pipelines.banks.fints import codes, orders
-from pipelines.banks.fints.challenges import Challenge, read_challenge
+from pipelines.banks.fints.challenges import TanChallenge, read_challenge
 from pipelines.banks.fints.codes import OutOfStep
 from pipelines.banks.fints.memory import History, Memory, State, write_memory, write_state
-from pipelines.banks.fints.messages import FIRST_ORDER, NO_DIALOGUE, ONE_STEP, UNKNOWN_SYSTEM, Answer, Message
+from pipelines.banks.fints.messages import FIRST_ORDER, NO_DIALOGUE, ONE_STEP, UNKNOWN_SYSTEM, Answer, FintsMessage
 from pipelines.banks.fints.parameters import (
     SHORT_HISTORY_DAYS,
     BankParameters,
@@ -50,7 +50,7 @@ from pipelines.banks.fints.parameters import (
 from pipelines.banks.fints.syntax import Segment
 
 T = TypeVar("T")
-Flow: TypeAlias = Generator[Message | Part, Any, T]
+Flow: TypeAlias = Generator[FintsMessage | Part, Any, T]
 BERLIN = ZoneInfo("Europe/Berlin")
 MAX_PAGES = 500
 MANUAL_WAIT_SECONDS = 15.0
@@ -59,7 +59,7 @@ NO_METHOD = "Die Bank bietet kein Verfahren an, mit dem Sie hier freigeben könn
 
 
 @dataclass(frozen=True)
-class Caller:
+class FintsCaller:
     """Who asks which bank, by which product."""
 
     blz: str
@@ -72,7 +72,7 @@ class Caller:
 class Conversation:
     """A dialogue at the bank: counts its messages and knows its id."""
 
-    def __init__(self, caller: Caller, memory: Memory, dialogue: str = NO_DIALOGUE, number: int = 1) -> None:
+    def __init__(self, caller: FintsCaller, memory: Memory, dialogue: str = NO_DIALOGUE, number: int = 1) -> None:
         self.caller = caller
         self.memory = memory
         self.dialogue = dialogue
@@ -86,7 +86,7 @@ class Conversation:
     def ask(self, *segments: Segment, tan: str | None = None) -> Flow[Answer]:
         """The bank's answer to a message with these orders."""
         security = self.method.code if self.method else ONE_STEP
-        answer: Answer = yield Message(self.dialogue, self.number, segments, self.memory.system_id, security, tan)
+        answer: Answer = yield FintsMessage(self.dialogue, self.number, segments, self.memory.system_id, security, tan)
         self.number += 1
         if answer.dialogue not in ("", NO_DIALOGUE):
             self.dialogue = answer.dialogue
@@ -94,7 +94,7 @@ class Conversation:
             self.is_signed_in = False
         return answer
 
-    def order(self, segment: Segment) -> Flow["Answer | Challenge"]:
+    def order(self, segment: Segment) -> Flow["Answer | TanChallenge"]:
         """The answer to an order, or what the customer must confirm before. Raises the fault of a dialogue that is over."""
         method = self.method if segment.name in self.memory.bank.with_tan else None
         announced = [] if method is None else [orders.announce(method, segment.name, self.memory.medium)]
@@ -136,7 +136,7 @@ class Conversation:
             raise
 
 
-def challenge_of(answer: Answer) -> Challenge:
+def challenge_of(answer: Answer) -> TanChallenge:
     """What the customer must confirm; raises `Unusable` if the bank does not say it."""
     challenge = next((read_challenge(each) for each in reversed(answer.all("HITAN"))), None)
     if challenge is None or challenge.reference in codes.NO_REFERENCE:
@@ -147,10 +147,10 @@ def challenge_of(answer: Answer) -> Challenge:
 # Before the login.
 
 
-def read_anonymously(caller: Caller) -> Flow[BankParameters]:
+def read_anonymously(caller: FintsCaller) -> Flow[BankParameters]:
     """The parameters that the bank tells everybody."""
     blank = BankParameters()
-    answer: Answer = yield Message(
+    answer: Answer = yield FintsMessage(
         NO_DIALOGUE,
         1,
         (
@@ -167,13 +167,13 @@ def read_anonymously(caller: Caller) -> Flow[BankParameters]:
         raise Unusable
     if not answer.has(codes.ENDED) and answer.dialogue not in ("", NO_DIALOGUE):
         try:
-            yield Message(answer.dialogue, 2, (orders.end(answer.dialogue),), anonymous=True)
+            yield FintsMessage(answer.dialogue, 2, (orders.end(answer.dialogue),), anonymous=True)
         except BankFault:
             return bank
     return bank
 
 
-def synchronise(caller: Caller, memory: Memory) -> Flow[Memory]:
+def synchronise(caller: FintsCaller, memory: Memory) -> Flow[Memory]:
     """A new memory: our id at the bank, the parameters, and the customer's methods. The bank only checks the PIN."""
     conversation = Conversation(caller, replace(memory, system_id=UNKNOWN_SYSTEM, bank=BankParameters(), method="", medium=""))
     answer = yield from conversation.ask(
@@ -205,7 +205,7 @@ def _take_system_id(conversation: Conversation, answer: Answer, number: int) -> 
         conversation.memory = replace(conversation.memory, system_id=ids[0])
 
 
-def _list_media(caller: Caller, memory: Memory) -> Flow[Memory]:
+def _list_media(caller: FintsCaller, memory: Memory) -> Flow[Memory]:
     """The memory with the customer's media. A bank that does not tell them leaves the medium open."""
     method = memory.chosen
     if method is None or not method.names_medium or "HKTAB" not in memory.bank.versions:
@@ -234,14 +234,14 @@ def _list_media(caller: Caller, memory: Memory) -> Flow[Memory]:
 # A consent.
 
 
-def begin(caller: Caller, memory: Memory, request: FetchRequest) -> Flow[Turn]:
+def begin(caller: FintsCaller, memory: Memory, request: FetchRequest) -> Flow[Turn]:
     """The first step of a consent."""
     if memory.system_id == UNKNOWN_SYSTEM or memory.bank.version == "0" or not memory.allowed:
         memory = yield from synchronise(caller, memory)
     return (yield from _choose(caller, memory, request))
 
 
-def resume(caller: Caller, state: State, reply: Reply, request: FetchRequest) -> Flow[Turn]:
+def resume(caller: FintsCaller, state: State, reply: Reply, request: FetchRequest) -> Flow[Turn]:
     """The step after a reply."""
     memory = state.memory
     match state.at:
@@ -260,7 +260,7 @@ def resume(caller: Caller, state: State, reply: Reply, request: FetchRequest) ->
     raise Unusable
 
 
-def _choose(caller: Caller, memory: Memory, request: FetchRequest) -> Flow[Turn]:
+def _choose(caller: FintsCaller, memory: Memory, request: FetchRequest) -> Flow[Turn]:
     methods = memory.methods
     if len(methods) > 1:
         return _turn(ChooseMethod(tuple(method.shown() for method in methods)), State("method", caller.user_id, memory))
@@ -269,7 +269,7 @@ def _choose(caller: Caller, memory: Memory, request: FetchRequest) -> Flow[Turn]
     return (yield from _enter(caller, replace(memory, method="", medium=""), request))
 
 
-def _choose_medium(caller: Caller, memory: Memory, request: FetchRequest) -> Flow[Turn]:
+def _choose_medium(caller: FintsCaller, memory: Memory, request: FetchRequest) -> Flow[Turn]:
     method = memory.chosen
     if method is None:
         return Turn(Failed(Code.METHOD_INVALID, NO_METHOD))
@@ -284,7 +284,7 @@ def _choose_medium(caller: Caller, memory: Memory, request: FetchRequest) -> Flo
     return (yield from _enter(caller, memory, request))
 
 
-def _enter(caller: Caller, memory: Memory, request: FetchRequest) -> Flow[Turn]:
+def _enter(caller: FintsCaller, memory: Memory, request: FetchRequest) -> Flow[Turn]:
     """The login; once more after a synchronisation if the bank no longer knows our id."""
     try:
         return (yield from _sign_in(caller, memory, request))
@@ -297,15 +297,15 @@ def _enter(caller: Caller, memory: Memory, request: FetchRequest) -> Flow[Turn]:
         )
 
 
-def _sign_in(caller: Caller, memory: Memory, request: FetchRequest) -> Flow[Turn]:
+def _sign_in(caller: FintsCaller, memory: Memory, request: FetchRequest) -> Flow[Turn]:
     conversation = Conversation(caller, memory)
     outcome = yield from login(conversation)
-    if isinstance(outcome, Challenge):
+    if isinstance(outcome, TanChallenge):
         return _ask_customer(State("tan", caller.user_id, memory), conversation, outcome)
     return (yield from conversation.closing(_gather(conversation, outcome, request, {}, 0)))
 
 
-def login(conversation: Conversation) -> Flow["tuple[FintsAccount, ...] | Challenge"]:
+def login(conversation: Conversation) -> Flow["tuple[FintsAccount, ...] | TanChallenge"]:
     """The accounts of the customer, or what must be confirmed before."""
     caller, memory, method = conversation.caller, conversation.memory, conversation.method
     segments = [
@@ -332,7 +332,7 @@ def login(conversation: Conversation) -> Flow["tuple[FintsAccount, ...] | Challe
     return read_accounts(answer.segments)
 
 
-def _ask_customer(state: State, conversation: Conversation, challenge: Challenge) -> Turn:
+def _ask_customer(state: State, conversation: Conversation, challenge: TanChallenge) -> Turn:
     """The turn in which the customer confirms, with the state of the conversation."""
     method = conversation.method
     if method is None:
@@ -362,14 +362,14 @@ def _turn(step: ChooseMethod | ChooseMedium | EnterTan | Wait, state: State) -> 
     return Turn(step, content, write_memory(state.memory))
 
 
-def _confirm(caller: Caller, state: State, tan: str, request: FetchRequest) -> Flow[Turn]:
+def _confirm(caller: FintsCaller, state: State, tan: str, request: FetchRequest) -> Flow[Turn]:
     """The step after a TAN. It is sent once: a wrong one ends the dialogue at the bank."""
     conversation, method = _continued(caller, state)
     answer = yield from conversation.closing(conversation.ask(orders.submit(method, state.reference), tan=tan))
     return (yield from _after_confirmation(conversation, state, answer, request))
 
 
-def _poll(caller: Caller, state: State, request: FetchRequest) -> Flow[Turn]:
+def _poll(caller: FintsCaller, state: State, request: FetchRequest) -> Flow[Turn]:
     """The step after asking whether the app has confirmed. If the answer to an earlier poll was lost, the bank is one message
     ahead.
     """
@@ -383,7 +383,7 @@ def _poll(caller: Caller, state: State, request: FetchRequest) -> Flow[Turn]:
     return (yield from _after_confirmation(conversation, state, answer, request))
 
 
-def _continued(caller: Caller, state: State) -> tuple[Conversation, TanMethod]:
+def _continued(caller: FintsCaller, state: State) -> tuple[Conversation, TanMethod]:
     conversation = Conversation(caller, state.memory, state.dialogue, state.number)
     conversation.is_signed_in = True
     if conversation.method is None:
@@ -441,7 +441,7 @@ def _gather(
         history = yield from read_history(conversation, accounts[place], (first_day, today_of(request)))
         if isinstance(history, History):
             histories[place] = history
-        elif isinstance(history, Challenge):
+        elif isinstance(history, TanChallenge):
             state = State(
                 "tan",
                 conversation.caller.user_id,
@@ -462,7 +462,7 @@ def _gather(
 # A session without the customer.
 
 
-def fetch(caller: Caller, memory: Memory, request: FetchRequest) -> Flow[None]:
+def fetch(caller: FintsCaller, memory: Memory, request: FetchRequest) -> Flow[None]:
     """The header and every requested product. Raises `ScaNeeded` where the bank wants the customer to confirm."""
     from pipelines.banks.fints import delivery
 
@@ -479,7 +479,7 @@ def fetch(caller: Caller, memory: Memory, request: FetchRequest) -> Flow[None]:
         if memory.method and conversation.method is None:
             raise ScaNeeded from None
         outcome = yield from login(conversation)
-    if isinstance(outcome, Challenge):
+    if isinstance(outcome, TanChallenge):
         yield from conversation.close()
         raise ScaNeeded
     accounts = yield from conversation.closing(sepa_accounts(conversation, outcome))
@@ -497,7 +497,7 @@ def sepa_accounts(conversation: Conversation, accounts: tuple[FintsAccount, ...]
         if isinstance(answer, Answer) and codes.is_done(answer, FIRST_ORDER):
             accounts = with_sepa(accounts, answer.data("HISPA", FIRST_ORDER))
         elif not accounts:
-            raise ScaNeeded if isinstance(answer, Challenge) else Unusable
+            raise ScaNeeded if isinstance(answer, TanChallenge) else Unusable
     return accounts
 
 
@@ -510,7 +510,7 @@ def booking_order(bank: BankParameters, account: FintsAccount) -> str | None:
 
 def read_history(
     conversation: Conversation, account: FintsAccount, days: tuple[date, date], answer: Answer | None = None
-) -> Flow["History | Challenge | None"]:
+) -> Flow["History | TanChallenge | None"]:
     """The bookings of an account, over all pages; what the customer must confirm before; or None if the bank refuses them.
     `answer` is the first page, if it has come with a TAN.
     """
@@ -524,7 +524,7 @@ def read_history(
     for _ in range(MAX_PAGES):
         if answer is None:
             outcome = yield from conversation.order(orders.bookings(bank, account, order, days, page))
-            if isinstance(outcome, Challenge):
+            if isinstance(outcome, TanChallenge):
                 return outcome if not page else None
             answer = outcome
         if not codes.is_done(answer, FIRST_ORDER):

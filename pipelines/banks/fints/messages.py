@@ -31,7 +31,7 @@ class Login:
 
 
 @dataclass(frozen=True)
-class Message:
+class FintsMessage:
     """A message to the bank, without what signs it; `security` is the function of the chosen method."""
 
     dialogue: str
@@ -91,7 +91,7 @@ class Answer:
         return tuple(each for each in self.all(name) if each.answers in (number, None))
 
 
-def write(message: Message, login: Login, now: datetime) -> bytes:
+def write(message: FintsMessage, login: Login, now: datetime) -> bytes:
     """The bytes of a message, signed unless it is anonymous."""
     head = segment("HNHBK", 3, "0" * 12, FINTS_VERSION, message.dialogue, str(message.number))
     if message.anonymous:
@@ -106,7 +106,7 @@ def write(message: Message, login: Login, now: datetime) -> bytes:
     return serialise((replace(whole[0], elements=((f"{size:012}",), *head.elements[1:])), *whole[1:]))
 
 
-def _signed(message: Message, login: Login, now: datetime) -> tuple[tuple[Segment, ...], int]:
+def _signed(message: FintsMessage, login: Login, now: datetime) -> tuple[tuple[Segment, ...], int]:
     """HNVSK and HNVSD around the signed orders, and the number of the segment behind them."""
     profile = ("PIN", "1" if message.security == ONE_STEP else "2")
     system = ("1", "", message.system_id)

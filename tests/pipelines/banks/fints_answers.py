@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from pipelines.banks.base import BankFault, CatalogueBank, FetchRequest
-from pipelines.banks.fints.bank import FintsBank
+from pipelines.banks.fints.bank import FintsConnector
 from pipelines.banks.fints.syntax import Segment, parse
 
 NOW = datetime(2026, 11, 16, 11, 30, tzinfo=UTC)
@@ -150,12 +150,12 @@ class Bank:
             raise scene
         return message(scene) if isinstance(scene, str) else scene
 
-    def connector(self, product_id: str = "PRODUCT") -> FintsBank:
+    def connector(self, product_id: str = "PRODUCT") -> FintsConnector:
         def connect(address: str) -> Any:
             assert address.startswith("https://")
             return self
 
-        return FintsBank(product_id, connect=connect)
+        return FintsConnector(product_id, connect=connect)
 
     def orders(self) -> list[list[str]]:
         """The names of the orders of each message."""

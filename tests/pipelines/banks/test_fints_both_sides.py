@@ -38,7 +38,7 @@ from pipelines.banks.base import (
     Wait,
     WrongCredentials,
 )
-from pipelines.banks.fints.bank import FintsBank
+from pipelines.banks.fints.bank import FintsConnector
 from pipelines.banks.fints.syntax import parse
 from pipelines.banks.fints_bank.server import FintsServer
 from tests.pipelines.banks.cases import NOW
@@ -238,7 +238,7 @@ def test_many_logins_at_once_each_carry_their_own_pin_over_real_connections(
         return answer(message, now)
 
     monkeypatch.setattr(server.bank, "answer", watching)
-    bank = FintsBank(None, server.url)
+    bank = FintsConnector(None, server.url)
 
     def log_in(number: int) -> None:
         user_id = f"test_lock_{number}"
@@ -253,7 +253,7 @@ def test_many_logins_at_once_each_carry_their_own_pin_over_real_connections(
 
 
 def test_parameters_are_asked_without_a_login(server: FintsServer) -> None:
-    parameters = FintsBank(None, server.url).parameters(PROVIDER, NOW)
+    parameters = FintsConnector(None, server.url).parameters(PROVIDER, NOW)
     assert parameters.name
     assert "HKCAZ" in parameters.versions
     assert {"923", "911"} <= {method.code for method in parameters.methods}

@@ -8,9 +8,9 @@ from pipelines.banks.base import AccessLocked, BankFault, WrongCredentials
 from pipelines.banks.fints import codes, messages, orders
 from pipelines.banks.fints.challenges import read_challenge
 from pipelines.banks.fints.delivery import bookings_frame, category_of
-from pipelines.banks.fints.dialogue import Caller, Conversation, read_history
+from pipelines.banks.fints.dialogue import Conversation, FintsCaller, read_history
 from pipelines.banks.fints.memory import History, Memory
-from pipelines.banks.fints.messages import Answer, Login, Message
+from pipelines.banks.fints.messages import Answer, FintsMessage, Login
 from pipelines.banks.fints.parameters import BankParameters, FintsAccount, TanMethod, read_accounts, read_bank, with_sepa
 from pipelines.banks.fints.syntax import Segment, parse, serialise
 from tests.pipelines.banks.fints_answers import NOW, message
@@ -112,7 +112,7 @@ def test_accounts_with_their_ibans_and_kinds() -> None:
 
 def history_of(name: str, version: int) -> History | None:
     """The bookings of an answer, as the connector takes them."""
-    conversation = Conversation(Caller("1", "u", "p"), Memory(bank=BankParameters(versions={"HKKAZ": version})))
+    conversation = Conversation(FintsCaller("1", "u", "p"), Memory(bank=BankParameters(versions={"HKKAZ": version})))
     flow = read_history(conversation, FintsAccount("1", "", "1"), (NOW.date().replace(year=2019), NOW.date()), answer_of(name))
     with pytest.raises(StopIteration) as end:
         next(flow)
@@ -145,7 +145,7 @@ def test_our_messages_have_the_form_of_those_that_banks_have_taken() -> None:
         orders.preparation(bank, "123456789ABCDEF0123456789"),
         orders.announce(TanMethod("900", 6, "x"), "HKIDN", None),
     )
-    written = messages.write(Message("0", 1, sent, system, "900"), Login("76030080", "test@user", "12345"), NOW)
+    written = messages.write(FintsMessage("0", 1, sent, system, "900"), Login("76030080", "test@user", "12345"), NOW)
     ours = segments_of(written)
     assert [(each.name, each.number, each.version) for each in ours] == [
         (each.name, each.number, each.version) for each in recorded
