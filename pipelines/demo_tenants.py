@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from pipelines.banks import catalogue
 from pipelines.banks.base import CatalogueBank, Connector
 from pipelines.banks.connectors import connectors
 from pipelines.fetching import connect
@@ -58,6 +59,7 @@ def seed(database: Database, vault: Vault, base_url: str, path: Path, now: datet
             tenant = tenants.find(owner, entry["name"])
             tenant.token_form = tenant.token_form or TokenFormat.UUID
         _set_up_redirects(owner, base_url)
+        catalogue.add_simulated_bank(owner)
     content = {"base_url": base_url, "tenants": entries}
     if content != stored_content:
         files.replace(path, json.dumps(content, indent=2).encode(), private=True)

@@ -49,6 +49,13 @@ def _scheduler(value: str | None) -> str | None:
     raise ValueError("must be tls://host:port, or tcp://127.0.0.1:port")
 
 
+def _fints_address(value: str | None) -> str | None:
+    """The address, if a PIN may be sent there: without TLS only on this machine."""
+    if value is None or re.fullmatch(r"https://[^\s]+|http://(127\.0\.0\.1|localhost|\[::1\])(:\d+)?(/[^\s]*)?", value):
+        return value
+    raise ValueError("must be https, or http on this machine")
+
+
 class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="KONTOR_", env_file=".env", extra="ignore", frozen=True)
 
@@ -160,6 +167,14 @@ class Settings(BaseSettings):
     )
     cached_lines: int = Field(
         500_000, ge=1000, description="lines whose tags each process remembers, about 300 bytes each; then it begins anew"
+    )
+    fints_product_id: str | None = Field(
+        None,
+        pattern=r"^[A-Za-z0-9]{1,25}$",
+        description="product id of this installation, registered with the Deutsche Kreditwirtschaft; none offers no FinTS bank",
+    )
+    fints_demo_url: Annotated[str | None, AfterValidator(_fints_address)] = Field(
+        None, description="address of the simulated FinTS bank; `kontor up` sets it; none does not offer that bank"
     )
     dialogue_seconds: int = Field(
         600, ge=1, le=3600, description="within this time a customer has to confirm a consent or a payment"

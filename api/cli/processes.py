@@ -208,3 +208,10 @@ def require_free(name: str, host: str, port: int) -> None:
         except OSError as error:
             setting = "KONTOR_PORT" if name == "API" else "KONTOR_DAGSTER_PORT"
             raise KontorError(f"{host}:{port} for {name} is in use: stop the program that uses it, or set {setting}") from error
+
+
+def free_port() -> int:
+    """A port of loopback on which nobody listens now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -1,17 +1,25 @@
 """`kontor providers`: the catalogue of banks."""
 
 from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import Annotated, Any
 from uuid import UUID
 
 import typer
 
-from api.cli.installation import Json, console, open_installation, say, show, show_once
+from api.cli.installation import Json, console, open_installation, read_settings, say, show, show_once
 from pipelines.banks import catalogue
+from pipelines.banks.base import BankFault, CatalogueBank
 from pipelines.banks.connectors import connectors
+from pipelines.banks.fints.bank import FINTS, FintsConnector
+from warehouse.errors import Invalid
 from warehouse.postgres.tables import Provider
 from warehouse.stores import bank_logins, providers
 
+NO_PRODUCT_ID = (
+    "KONTOR_FINTS_PRODUCT_ID is not set. Register the product, free of charge, at https://www.fints.org: see docs/operators.md."
+)
+NO_ADDRESS = "The FinTS address of this bank is not known."
 commands = typer.Typer(help="The catalogue of banks.", no_args_is_help=True)
 ProviderId = Annotated[UUID, typer.Argument(metavar="ID", help="Id of the provider.", show_default=False)]
 
@@ -41,6 +49,32 @@ def import_banks(as_json: Json = False) -> None:
     ):
         changes = catalogue.import_banks(owner)
     show_once(vars(changes), as_json, "The German banks are up to date.")
+
+
+@commands.command()
+def check(
+    blz: Annotated[str, typer.Argument(metavar="BLZ", help="Bank code of the bank.", show_default=False)], as_json: Json = False
+) -> None:
+    """Ask a FinTS bank, without any login, what it offers."""
+    settings = read_settings()
+    bank = FintsConnector(settings.fints_product_id, settings.fints_demo_url)
+    provider = CatalogueBank(UUID(int=0), "", FINTS, blz=blz)
+    if bank.offer(provider) is None:
+        raise Invalid(NO_ADDRESS if settings.fints_product_id else NO_PRODUCT_ID)
+    try:
+        parameters = bank.parameters(provider, datetime.now(UTC))
+    except BankFault as fault:
+        raise Invalid(f"The bank does not answer as a FinTS bank does ({type(fault).__name__}).") from fault
+    offered = {
+        "name": parameters.name,
+        "parameters": parameters.version,
+        "methods": ", ".join(f"{method.code} {method.name}" for method in parameters.methods) or "one step only",
+        "orders": ", ".join(f"{order} {version}" for order, version in sorted(parameters.versions.items())),
+        "orders with TAN": ", ".join(parameters.with_tan) or "none",
+        "bookings": parameters.camt_format or "MT940",
+        "days of bookings": parameters.camt_days if parameters.camt_format else parameters.statement_days,
+    }
+    show_once(offered, as_json, "The bank answers.")
 
 
 @commands.command("failing")

@@ -25,6 +25,8 @@ from warehouse.settings import Settings
 
 STOP_SECONDS = 30
 MAX_BANK_DATA_SECONDS = 60
+FINTS_DEMO_URL = "KONTOR_FINTS_DEMO_URL"
+FINTS_HOST, FINTS_PATH = "127.0.0.1", "/fints"
 
 
 def run(settings: Settings, addresses: Addresses, *, with_dagster: bool, with_demo: bool) -> None:
@@ -46,8 +48,9 @@ def run(settings: Settings, addresses: Addresses, *, with_dagster: bool, with_de
         with console.status("Compiling the taggers (once after an update) …"):
             processes.finish(compiling)
         children.remove(compiling)
-        for name, module in (("api", "api"), ("worker", "pipelines.worker")):
-            children.append(processes.start(name, [sys.executable, "-m", module], environment, settings.home / "logs"))
+        programs = {"api": ["api"], "worker": ["pipelines.worker"], **(_fints_bank(settings, environment) if with_demo else {})}
+        for name, module in programs.items():
+            children.append(processes.start(name, [sys.executable, "-m", *module], environment, settings.home / "logs"))
         demo = _seed(settings, addresses) if with_demo else None  # while the API is loading
         with console.status("Starting the API …"):
             processes.wait_for(f"http://{settings.host}:{settings.port}/ready", children)
@@ -70,6 +73,16 @@ def run(settings: Settings, addresses: Addresses, *, with_dagster: bool, with_de
         processes.stop_all(children, STOP_SECONDS)  # before anything is printed: the reader of our output may already be gone
         opened.close()
         console.print("Stopped.")
+
+
+def _fints_bank(settings: Settings, environment: dict[str, str]) -> dict[str, list[str]]:
+    """The simulated FinTS bank on a free port, which all processes learn by their environment; none if another is set there."""
+    if FINTS_DEMO_URL in environment:
+        return {}
+    port = processes.free_port()
+    environment[FINTS_DEMO_URL] = f"http://{FINTS_HOST}:{port}{FINTS_PATH}"
+    folder = settings.home / "demo-bank" / "fints"
+    return {"fints-bank": ["pipelines.banks.fints_bank", "--folder", str(folder), "--port", str(port)]}
 
 
 def _say(event: str) -> None:

@@ -50,6 +50,11 @@ NOT_FOR_CONSUMERS = {"Bundesbank"}
 UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 
 
+SIMULATED_BANK = ProviderEntry(
+    id=uuid5(NAMESPACE, "DE:99999991"), name="Demo FinTS", connector=CONNECTOR, group_name="Demo", blz="99999991"
+)
+
+
 def german_banks() -> list[ProviderEntry]:
     """Every German bank code with the bank that leads it."""
     return [_entry(bank.bank_code, bank.name, bank.bic) for bank in registry.get_banks_by_country("DE") if bank.primary]
@@ -58,6 +63,12 @@ def german_banks() -> list[ProviderEntry]:
 def import_banks(owner: Owner) -> CatalogueChanges:
     """Updates the German banks of the catalogue."""
     return providers.upsert(owner, german_banks())
+
+
+def add_simulated_bank(owner: Owner) -> None:
+    """Adds the simulated FinTS bank, whose logins are published, to the catalogue. It is offered only where its server runs."""
+    providers.upsert(owner, [SIMULATED_BANK])
+    providers.publish_logins(owner, SIMULATED_BANK.id)
 
 
 def find_offers(

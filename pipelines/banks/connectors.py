@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from pipelines.banks.base import Connector
 from pipelines.banks.demo import DemoBank
+from pipelines.banks.fints.bank import FINTS, FintsConnector
 from pipelines.banks.without_bank import OWN_ACCOUNTS, STATEMENT_FILES, own_accounts, statement_files
 from warehouse.settings import Settings
 
@@ -15,6 +16,7 @@ def connectors(settings: Settings) -> Mapping[str, Connector]:
     """Every connector by the name that stands in the rows of its providers."""
     return {
         "demo": DemoBank(settings.home / "demo-bank"),
+        FINTS: FintsConnector(settings.fints_product_id, settings.fints_demo_url),
         STATEMENT_FILES: statement_files(),
         OWN_ACCOUNTS: own_accounts(),
     }

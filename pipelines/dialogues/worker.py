@@ -213,6 +213,8 @@ def _plan(context: Context, job: MoveJob, now: datetime) -> _Plan | None:
         )
         if access is not None and dialogue.kind == CONSENT:
             request = replace(request, **vars(refresh.scope_with_consent(owner, access, context)))
+        elif dialogue.kind == CONNECT:
+            request = replace(request, wanted=frozenset())  # the accounts alone: the customer has not chosen among them
         return _Plan(
             dialogue.kind,
             connector,
@@ -270,7 +272,8 @@ def _ask_bank(context: Context, plan: _Plan, may_go_on: Callable[[], bool] = lam
         if plan.kind == CONNECT and isinstance(turn.step, Done):
             if not may_go_on():
                 return stopped_standing, b""
-            return _accounts_standing(plan, _header(context, plan), turn.step.consent_ends_at), b""
+            header = next((check_header(part) for part in turn.parts if isinstance(part, Header)), None)
+            return _accounts_standing(plan, header or _header(context, plan), turn.step.consent_ends_at), b""
     except (DatabaseUnavailable, Busy):
         raise
     except Exception as fault:

@@ -1,4 +1,4 @@
-"""Writes accounts as CAMT.053 (version 08) and as CSV, in a form that `reading` reads back to the same bookings.
+"""Writes accounts as CAMT.053 and CAMT.052 (version 08) and as CSV, in a form that `reading` reads back to the same bookings.
 
 References that stand in a purpose in the form of the house go to their own elements of CAMT, so that other programs find them.
 """
@@ -18,7 +18,8 @@ from analytics.frames import BOOKINGS, checked
 from pipelines.statements.csv_formats import KONTOR_BOOKED, KONTOR_COLUMNS, KONTOR_PENDING, guarded
 from pipelines.statements.statement import NO_REFERENCE, SEPA_TAG
 
-SPACE = "urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"
+STATEMENT_SPACE = "urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"
+REPORT_SPACE = "urn:iso:std:iso:20022:tech:xsd:camt.052.001.08"
 USTRD_WIDTH = 140
 NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 REPLACEMENT = "\ufffd"
@@ -48,14 +49,19 @@ class ExportAccount:
     owner_name: str | None = None
     balance_cents: int | None = None
     balance_on: date | None = None
+    opening_cents: int | None = None
+    opening_on: date | None = None
 
 
 def camt_file(accounts: Iterable[ExportAccount], now: datetime) -> bytes:
-    """One statement for each account."""
-    statements = "".join(_statement(number, account, now) for number, account in enumerate(accounts, 1))
-    header = _element("GrpHdr", _text("MsgId", f"KONTOR-{now:%Y%m%d%H%M%S}"), _text("CreDtTm", _moment(now)))
-    body = f'<Document xmlns="{SPACE}">{_element("BkToCstmrStmt", header, statements)}</Document>'
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{body}\n'.encode()
+    """One statement (CAMT.053) for each account."""
+    statements = (_element("Stmt", _statement(number, account, now)) for number, account in enumerate(accounts, 1))
+    return _document(STATEMENT_SPACE, "BkToCstmrStmt", "".join(statements), now)
+
+
+def camt_report(account: ExportAccount, now: datetime) -> bytes:
+    """A report (CAMT.052) on one account, as banks send it through FinTS."""
+    return _document(REPORT_SPACE, "BkToCstmrAcctRpt", _element("Rpt", _statement(1, account, now)), now)
 
 
 def csv_file(accounts: Iterable[ExportAccount]) -> bytes:
@@ -85,6 +91,12 @@ def _csv_rows(account: ExportAccount) -> Iterator[Sequence[str]]:
         )
 
 
+def _document(space: str, root: str, content: str, now: datetime) -> bytes:
+    header = _element("GrpHdr", _text("MsgId", f"KONTOR-{now:%Y%m%d%H%M%S}"), _text("CreDtTm", _moment(now)))
+    body = f'<Document xmlns="{space}">{_element(root, header, content)}</Document>'
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{body}\n'.encode()
+
+
 def _statement(number: int, account: ExportAccount, now: datetime) -> str:
     other = _element("Othr", _text("Id", account.number or account.key))
     about = _element(
@@ -97,15 +109,16 @@ def _statement(number: int, account: ExportAccount, now: datetime) -> str:
     )
     entries = [_entry(row) for row in checked(account.bookings, BOOKINGS).iter_rows(named=True)]
     identity = _text("Id", f"{now:%Y%m%d%H%M%S}-{number}")
-    return _element("Stmt", identity, _text("CreDtTm", _moment(now)), about, _balance(account), *entries)
+    opening = _balance("OPBD", account.opening_cents, account.opening_on, account.currency)
+    closing = _balance("CLBD", account.balance_cents, account.balance_on, account.currency)
+    return "".join((identity, _text("CreDtTm", _moment(now)), about, opening, closing, *entries))
 
 
-def _balance(account: ExportAccount) -> str:
-    if account.balance_cents is None or account.balance_on is None or account.currency is None:
+def _balance(code: str, cents: int | None, day: date | None, currency: str | None) -> str:
+    if cents is None or day is None or currency is None:
         return ""
-    kind = _element("Tp", _element("CdOrPrtry", _text("Cd", "CLBD")))
-    day = _element("Dt", _text("Dt", str(account.balance_on)))
-    return _element("Bal", kind, _money(account.balance_cents, account.currency), day)
+    kind = _element("Tp", _element("CdOrPrtry", _text("Cd", code)))
+    return _element("Bal", kind, _money(cents, currency), _element("Dt", _text("Dt", str(day))))
 
 
 def _entry(row: dict[str, Any]) -> str:

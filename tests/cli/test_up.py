@@ -31,6 +31,7 @@ BUCKETS = 8
 PROCESSES = (
     "api",
     "worker",
+    "fints-bank",
     "compiling",
     "dagster-code",
     "dagster-webserver",
@@ -72,7 +73,7 @@ def test_everything_runs_and_stops_and_runs_again(homes: Path) -> None:
         assert len(accesses["demo"]["bankprodukte"]) == 4
         logs = {path.name for path in (home / "logs").iterdir()}
         assert logs == {f"{name}.log" for name in PROCESSES}
-        only_the_api_and_the_login_listen(home, api, dagster)
+        only_the_api_the_login_and_the_fints_bank_listen(home, api, dagster)
         with logged_in(output, dagster) as ui:
             everything_is_materialised(ui)
             assert registry.active_version(home / "models") == "", "the trial model is not in use"
@@ -194,7 +195,7 @@ def logged_in(output: Path, dagster: int) -> Iterator[httpx.Client]:
         yield client
 
 
-def only_the_api_and_the_login_listen(home: Path, api: int, dagster: int) -> None:
+def only_the_api_the_login_and_the_fints_bank_listen(home: Path, api: int, dagster: int) -> None:
     """Dagster's webserver has no port that a browser or another user could reach: it listens in a private folder."""
     (webserver,) = (process for process in psutil.process_iter(["cmdline"]) if is_webserver(process, home))
     (folder,) = {Path(word).parent for word in webserver.cmdline() if "kontor-dagster-" in word}
@@ -206,7 +207,11 @@ def only_the_api_and_the_login_listen(home: Path, api: int, dagster: int) -> Non
         for connection in process.net_connections("inet")
         if connection.status == psutil.CONN_LISTEN
     }
-    assert listening == {api, dagster}
+    bank = process_of(home, "pipelines.banks.fints_bank")
+    assert bank is not None
+    bank_port = int(bank.cmdline()[-1])
+    assert listening == {api, dagster, bank_port}
+    assert httpx.get(f"http://127.0.0.1:{bank_port}/ready").status_code == 200
     assert stat.S_IMODE((home / "dagster-token").stat().st_mode) == 0o600
 
 

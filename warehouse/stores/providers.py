@@ -77,6 +77,11 @@ def set_enabled(owner: Owner, provider_id: UUID, enabled: bool) -> Provider:
     return provider
 
 
+def publish_logins(owner: Owner, provider_id: UUID) -> None:
+    """Marks the logins of a provider as published: many use the same one, so that what one does with it must not lock it."""
+    find(owner, provider_id).published_logins = True
+
+
 def version(owner: Owner) -> str:
     """A text that changes whenever a provider does.
 

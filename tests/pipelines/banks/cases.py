@@ -8,6 +8,7 @@ from uuid import UUID
 
 from pipelines.banks.base import CatalogueBank, Code, Connector, FetchRequest, Header, Part, Reply, Transfer
 from pipelines.banks.demo import DemoBank, security
+from tests.support import fints_line
 
 NOW = datetime(2026, 11, 16, 11, 30, tzinfo=UTC)
 
@@ -45,6 +46,11 @@ def demo(user_id: str, pin: str | None = None) -> Mapping[str, str]:
     return {"userid": user_id, "pin": pin or ("demo" if user_id.startswith("demo") else user_id)}
 
 
+def fints(user_id: str) -> Mapping[str, str]:
+    """A login at the simulated FinTS bank."""
+    return {"userid": user_id, "pin": "12345"}
+
+
 DEMO = Case(
     "demo",
     lambda folder: DemoBank(folder, pause=lambda seconds: None),
@@ -73,7 +79,19 @@ DEMO = Case(
     demo("test_payee"),
     long=demo("test_long_history"),
 )
-CASES = (DEMO,)
+FINTS = Case(
+    "fints",
+    lambda folder: fints_line.connector(folder, NOW),
+    CatalogueBank(UUID(int=8), "Demo FinTS", "fints", blz="99999991"),
+    (fints("test_one_step"),),
+    {
+        Code.WRONG_CREDENTIALS: fints("test_wrong_pin"),
+        Code.LOCKED: fints("test_locked"),
+        Code.UNREACHABLE: fints("test_unreachable"),
+        Code.METHOD_NEEDED: fints("test_tan"),
+    },
+)
+CASES = (DEMO, FINTS)
 
 
 def transfer(amount_cents: int = 1_250, iban: str = "DE89370400440532013000", recipient: str = "Max Mustermann") -> Transfer:

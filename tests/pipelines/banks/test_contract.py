@@ -206,9 +206,10 @@ def test_wanted_limits_products_but_not_the_header(case: Case, login: Mapping[st
     assert isinstance(header, Header)
     wanted = header.products[-1].key
     only, *details = parts_of(case, replace(case.request(login), wanted=frozenset({wanted})), tmp_path)
-    assert only == header
+    assert content(only) == content(header)
     assert [part.product for part in details if not isinstance(part, Header)] == [wanted]
-    assert parts_of(case, replace(case.request(login), wanted=frozenset()), tmp_path) == [header]
+    (alone,) = parts_of(case, replace(case.request(login), wanted=frozenset()), tmp_path)
+    assert content(alone) == content(header)
 
 
 @pytest.mark.parametrize(("case", "code"), FAULTS)
@@ -239,13 +240,15 @@ def test_nothing_but_a_bank_fault_is_raised_whatever_is_typed(case: Case, spoilt
         request = case.request({**login, key: spoilt})
         assert codes_of(case, request, tmp_path) <= {Code.WRONG_CREDENTIALS, Code.FIELDS_MISSING}
         bank = case.build(tmp_path)
-        for call in (
+        calls: list[Callable[[], object]] = [
             partial(bank.start, Consent(), request),
-            partial(bank.start, Payment(uuid4(), "none", (transfer(),)), request),
             partial(bank.resume, request, b"", Reply()),
-            partial(bank.outcome, request, uuid4()),
             partial(bank.verify_payee, request, "Max Mustermann", transfer().iban),
-        ):
+        ]
+        if case.payer:
+            calls.append(partial(bank.start, Payment(uuid4(), "none", (transfer(),)), request))
+            calls.append(partial(bank.outcome, request, uuid4()))
+        for call in calls:
             with pytest.raises(BankFault):
                 call()
 
@@ -519,4 +522,7 @@ def played(case: Case, request: FetchRequest, moves: tuple[Reply, ...], folder: 
 
 
 def content(part: Part) -> object:
+    """A part without what a bank numbers anew each time: what the connector remembers of a first session."""
+    if isinstance(part, Header):
+        return replace(part, memory=None)
     return (part.product, part.complete_from, part.frame.rows()) if isinstance(part, FetchedBookings) else part

@@ -1,0 +1,173 @@
+"""The connector of FinTS banks: login fields, the address of a bank, and messages on their way."""
+
+from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from datetime import datetime
+from typing import TypeVar
+from uuid import UUID
+
+from analytics.products import CARDS, WITH_POSITIONS, ProductCategory
+from pipelines.banks import formats
+from pipelines.banks.base import (
+    BankFault,
+    Capability,
+    CatalogueBank,
+    Code,
+    Done,
+    Failed,
+    FetchRequest,
+    FieldsMissing,
+    LoginField,
+    Offer,
+    Order,
+    Part,
+    Payee,
+    Payment,
+    Reply,
+    Turn,
+    Unreachable,
+    Unusable,
+    WrongCredentials,
+)
+from pipelines.banks.fints import addresses, dialogue, messages
+from pipelines.banks.fints.connection import Connection
+from pipelines.banks.fints.dialogue import FintsCaller, Flow
+from pipelines.banks.fints.memory import read_memory, read_state
+from pipelines.banks.fints.messages import Answer, FintsMessage, Login
+from pipelines.banks.fints.parameters import BankParameters
+
+FINTS = "fints"
+DEMO_BLZ = "99999991"
+DEMO_PRODUCT_ID = "KONTORDEMO"
+"""The product id at our own simulated bank, which wants any."""
+USER_ID, PIN = "userid", "pin"
+FIELDS = (
+    LoginField(USER_ID, "Anmeldename", False, "^[!-~¡-ÿ]{1,30}$", "Anmeldename oder Legitimations-ID Ihres Online-Bankings"),
+    LoginField(PIN, "PIN", True, "^[!-~¡-ÿ]{1,50}$", "PIN Ihres Online-Bankings"),
+)
+CANNOT_PAY = "Aufträge sind bei dieser Bank über Kontor nicht möglich."
+T = TypeVar("T")
+Connect = Callable[[str], AbstractContextManager[Connection]]
+
+
+class FintsConnector:
+    """All banks that speak FinTS. They are offered only with the product id that the operator has registered."""
+
+    name = FINTS
+
+    def __init__(self, product_id: str | None = None, demo_url: str | None = None, connect: Connect = Connection) -> None:
+        self._product_id = product_id
+        self._demo_url = demo_url
+        self._connect = connect
+
+    def offer(self, provider: CatalogueBank) -> Offer | None:
+        """Two login fields, accounts and depots; None without an address or without a product id."""
+        if provider.connector != self.name or self._address(provider) is None:
+            return None
+        groups = (frozenset(ProductCategory) - CARDS - WITH_POSITIONS, WITH_POSITIONS)
+        channels = tuple(tuple(kind for kind in ProductCategory if kind in group) for group in groups)
+        return Offer(FIELDS, (Capability.ACCOUNTS, Capability.DEPOTS), channels)
+
+    def fetch(self, request: FetchRequest) -> Iterator[Part]:
+        """One session: the header, then every requested product. Raises `ScaNeeded` where the customer must confirm."""
+        caller, login, address = self._caller(request)
+        yield from self._run(dialogue.fetch(caller, read_memory(request.memory), request), login, address, request.now)
+
+    def start(self, order: Order, request: FetchRequest) -> Turn:
+        """The first step of a consent. Payments are refused."""
+        caller, login, address = self._caller(request)
+        if isinstance(order, Payment):
+            return Turn(Failed(Code.TRANSFER_REFUSED, CANNOT_PAY))
+        return self._turn(dialogue.begin(caller, read_memory(request.memory), request), login, address, request.now)
+
+    def resume(self, request: FetchRequest, state: bytes, reply: Reply) -> Turn:
+        """The next step of a consent."""
+        caller, login, address = self._caller(request)
+        stored_state = read_state(state, caller.user_id)
+        return self._turn(dialogue.resume(caller, stored_state, reply, request), login, address, request.now)
+
+    def outcome(self, request: FetchRequest, reference: UUID) -> Done | Failed | None:  # noqa: ARG002  nothing is ever paid
+        """Nobody can say."""
+        self._caller(request)
+        return None
+
+    def verify_payee(self, request: FetchRequest, name: str, iban: str) -> Payee:  # noqa: ARG002  FinTS asks only with an order
+        """Not possible without a payment."""
+        self._caller(request)
+        raise Unusable
+
+    def parameters(self, provider: CatalogueBank, now: datetime) -> BankParameters:
+        """What a bank tells everybody about itself."""
+        address = self._address(provider)
+        if address is None:
+            raise Unreachable
+        caller = FintsCaller(provider.blz or "", "", self._product_id or DEMO_PRODUCT_ID)
+        flow = dialogue.read_anonymously(caller)
+        return _result(self._run(flow, Login(caller.blz, "", ""), address, now))
+
+    def _turn(self, flow: Flow[Turn], login: Login, address: str, now: datetime) -> Turn:
+        """The turn at the end of a flow, with the parts that came on the way."""
+        parts: list[Part] = []
+        run = self._run(flow, login, address, now)
+        while True:
+            try:
+                parts.append(next(run))
+            except StopIteration as end:
+                turn: Turn = end.value
+                return replace(turn, parts=tuple(parts)) if isinstance(turn.step, Done) else turn
+
+    def _run(self, flow: Flow[T], login: Login, address: str, now: datetime) -> Generator[Part, None, T]:
+        """Carries the messages of a flow to the bank and its answers back; yields the parts, and returns the result."""
+        with self._connect(address) as connection:
+            answer: Answer | BankFault | None = None
+            while True:
+                try:
+                    item = flow.throw(answer) if isinstance(answer, BankFault) else flow.send(answer)
+                except StopIteration as end:
+                    result: T = end.value
+                    return result
+                if isinstance(item, FintsMessage):
+                    answer = _answer(connection, item, login, now)
+                else:
+                    answer = None
+                    yield item
+
+    def _caller(self, request: FetchRequest) -> tuple[FintsCaller, Login, str]:
+        """Who asks, with what, and where; raises the faults of a login that need not be sent to be refused."""
+        missing = [f"{field.label} ({field.key})" for field in FIELDS if not request.credentials.get(field.key)]
+        if missing:
+            raise FieldsMissing(f"Es fehlt: {', '.join(missing)}")
+        if not all(formats.matches(field.format, request.credentials[field.key]) for field in FIELDS):
+            raise WrongCredentials
+        address, blz = self._address(request.provider), request.provider.blz
+        if address is None or blz is None:
+            raise Unreachable
+        user_id = request.credentials[USER_ID]
+        caller = FintsCaller(
+            blz, user_id, self._product_id or DEMO_PRODUCT_ID, lists_media_first=addresses.lists_media_first(address)
+        )
+        return caller, Login(blz, user_id, request.credentials[PIN]), address
+
+    def _address(self, provider: CatalogueBank) -> str | None:
+        if provider.blz == DEMO_BLZ:
+            return self._demo_url
+        return addresses.address_of(provider.blz) if self._product_id else None
+
+
+def _answer(connection: Connection, message: FintsMessage, login: Login, now: datetime) -> Answer | BankFault:
+    """The bank's answer to a message, or the fault of the connection."""
+    try:
+        return messages.read(connection.post(messages.write(message, login, now)))
+    except BankFault as fault:
+        return fault
+
+
+def _result(run: Generator[Part, None, T]) -> T:
+    """The result of a run that has no parts."""
+    while True:
+        try:
+            next(run)
+        except StopIteration as end:
+            result: T = end.value
+            return result

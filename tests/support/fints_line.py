@@ -1,0 +1,47 @@
+"""The way from the connector to the simulated FinTS bank within one process, with the bank's mishaps on it."""
+
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from pipelines.banks.base import NoAnswer, Unreachable
+from pipelines.banks.fints.bank import FintsConnector
+from pipelines.banks.fints_bank.bank import FintsBank
+from pipelines.banks.fints_bank.customers import BankTransport
+
+ADDRESS = "http://127.0.0.1:9/fints"
+
+
+class Line:
+    """A connection to a bank that is in the same process, at a fixed time."""
+
+    def __init__(self, bank: FintsBank, now: datetime, watch: Callable[[bytes], None] = lambda message: None) -> None:
+        self._bank, self._now, self._watch = bank, now, watch
+
+    def __enter__(self) -> "Line":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None: ...
+
+    def post(self, message: bytes) -> bytes:
+        self._watch(message)
+        delivery = self._bank.answer(message, self._now)
+        if delivery.transport in (BankTransport.MAINTENANCE, BankTransport.UNAVAILABLE):
+            raise Unreachable
+        if delivery.transport is BankTransport.CUT:
+            raise NoAnswer
+        return delivery.message
+
+
+def connector(folder: Path, now: datetime, watch: Callable[[bytes], None] = lambda message: None) -> FintsConnector:
+    """A connector whose only bank is the simulated one."""
+    bank = FintsBank(folder)
+
+    def connect(_address: str) -> Any:
+        return Line(bank, now, watch)
+
+    return FintsConnector(None, ADDRESS, connect)
