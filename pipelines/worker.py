@@ -167,12 +167,12 @@ def _app(worker_context: WorkerContext) -> procrastinate.App:
     @app.task(name=accesses.FETCH, queue=BANKS, retry=AfterInterruption(), pass_context=True)
     async def fetch_access(context: procrastinate.JobContext, /, **args: Any) -> None:
         is_awaited = context.job.priority >= AWAITED_PRIORITY
-        async with worker_context.slots.at(args["provider"], is_awaited=is_awaited):
+        async with worker_context.slots.at(args["provider"], args["tenant"], is_awaited=is_awaited):
             await asyncio.get_running_loop().run_in_executor(worker_context.threads, _run_fetch, worker_context, _job(args))
 
     @app.task(name=stored_dialogues.MOVE, queue=BANKS)
     async def move_dialogue(**args: Any) -> None:
-        async with worker_context.slots.at(args["provider"], is_awaited=True):
+        async with worker_context.slots.at(args["provider"], args["tenant"], is_awaited=True):
             await asyncio.get_running_loop().run_in_executor(worker_context.threads, _run_move, worker_context, _move(args))
 
     return app

@@ -34,7 +34,6 @@ OVERRIDABLE_HEADERS = [
     (b"cache-control", b"no-store"),
     (b"content-security-policy", b"default-src 'none'; base-uri 'none'; frame-ancestors 'none'"),
 ]
-BEARER = b"bearer "
 METHODS = {"GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "TRACE"}
 log = structlog.get_logger("api")
 
@@ -83,16 +82,16 @@ class Middleware:
                 await exchange.refuse(500)
 
     async def _run_in_turn(self, exchange: "Exchange") -> None:
-        """Runs the app when it is the turn of the caller's tenant. Requests without a bearer token take no turns."""
+        """Runs the app when it is the turn of the caller's tenant."""
         scope, authorization = exchange.scope, exchange.header(b"authorization") or b""
-        if authorization[: len(BEARER)].lower() != BEARER:
-            await self.app(scope, exchange.receive, exchange.send)
-            return
         async with self.turns.begin(authorization, scope["path"]):
             await self.app(scope, exchange.receive, exchange.send)
-        caller = scope.get("state", {}).get("caller")
-        if caller is not None:
+        state = scope.get("state", {})
+        caller, login = state.get("caller"), state.get("login")
+        if authorization and caller is not None:
             self.turns.remember(authorization, caller.tenant_id)
+        elif authorization and login is not None:
+            self.turns.remember(authorization, login.tenant.id)
 
 
 class Exchanges:

@@ -3,9 +3,11 @@
 A crowd of cheap requests fills the event loop and the connections that check tokens. Only a few requests of a tenant run at once,
 therefore, from their first line of ours to the last byte of their answer; the others wait, and a tenant that has none running
 begins at once. A request that takes long waits for something else than the event loop: it passes its turn on after a moment.
+One that waits for nothing keeps its turn until the next round of the event loop; else a crowd of them would run in a single round,
+and everybody would wait for all of them.
 
-The tenant must be guessed before its token is checked: it is the one that this token had last. The guess decides about turns
-only, never about access. Routes without a token take no turns: they share their slow steps by client (`asker`).
+The tenant must be guessed before its token is checked: it is the one that this header had last. The guess decides about turns
+only, never about access. All that are not known, and all requests without such a header, share a tenant; its members are paths.
 """
 
 import asyncio
@@ -48,8 +50,8 @@ class RequestTurns:
 
     @asynccontextmanager
     async def begin(self, authorization: bytes, path: str) -> AsyncIterator[None]:
-        """Runs the block when it is the turn of the tenant behind this header. Unknown ones share a tenant, by path."""
-        digest = hashlib.sha256(authorization).digest()
+        """Runs the block when it is the turn of the tenant behind this header, which is empty for a request without one."""
+        digest = hashlib.sha256(authorization).digest() if authorization else b""
         tenant = self._tenants.get(digest, STRANGERS)
         member = path if tenant is STRANGERS else digest
         await self.slots.acquire(tenant, member)
@@ -57,8 +59,8 @@ class RequestTurns:
         try:
             yield
         finally:
-            turn.end()
+            asyncio.get_running_loop().call_soon(turn.end)
 
     def remember(self, authorization: bytes, tenant: Hashable) -> None:
-        """Keeps the tenant of a header whose token was checked."""
+        """Keeps the tenant of a header whose token or secret was checked."""
         self._tenants[hashlib.sha256(authorization).digest()] = tenant

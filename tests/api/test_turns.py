@@ -87,3 +87,28 @@ def test_a_request_that_lasts_passes_its_turn_on(monkeypatch: pytest.MonkeyPatch
         await requests.finish()
 
     run(check(), monkeypatch, 0.001)
+
+
+def test_requests_that_wait_for_nothing_do_not_all_run_in_one_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also without a token, as those of a crowd that asks for `/health`: between any few of them, others can be served."""
+
+    async def check() -> None:
+        request_turns, ended = RequestTurns(), 0
+
+        async def request() -> None:
+            nonlocal ended
+            async with request_turns.begin(b"", "/health"):
+                ended += 1
+
+        tasks = [asyncio.ensure_future(request()) for _ in range(CROWD)]
+        rounds = []
+        while ended < CROWD:
+            before = ended
+            await asyncio.sleep(0)
+            rounds.append(ended - before)
+        assert max(rounds) <= REQUESTS_AT_ONCE
+        await asyncio.gather(*tasks)
+        await settle()
+        assert request_turns.slots.in_use == 0
+
+    run(check(), monkeypatch)

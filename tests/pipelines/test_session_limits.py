@@ -32,7 +32,7 @@ def most_at_once(address: str, at_once: int, *sessions: tuple[str, bool]) -> Cou
     most: Counter[str] = Counter()
 
     async def session(turns: ProviderSlots, provider: str, awaited: bool) -> None:
-        async with turns.at(provider, is_awaited=awaited):
+        async with turns.at(provider, "tenant", is_awaited=awaited):
             now[provider] += 1
             most[provider] = max(most[provider], now[provider])
             await asyncio.sleep(0.05)
@@ -61,11 +61,29 @@ def test_customers_who_wait_have_turns_of_their_own(address: str) -> None:
     assert most_at_once(address, 1, *[(bank, False)] * 3) == {bank: 1}
 
 
+def test_the_next_turn_goes_to_the_tenant_that_has_none(address: str) -> None:
+    bank, order = str(uuid4()), list[str]()
+
+    async def session(turns: ProviderSlots, tenant: str) -> None:
+        async with turns.at(bank, tenant, is_awaited=True):
+            order.append(tenant)
+            await asyncio.sleep(0.01)
+
+    async def scenario() -> None:
+        turns = ProviderSlots(address, 4)
+        await asyncio.gather(*(session(turns, tenant) for tenant in ["crowd"] * 12 + ["other"]))
+        await turns.close()
+
+    asyncio.run(scenario())
+    assert order.index("other") <= 2
+    assert order.count("crowd") == 12
+
+
 def test_the_turns_of_a_dead_worker_are_free(address: str) -> None:
     async def scenario() -> None:
         bank, dead, other = str(uuid4()), ProviderSlots(address, 2), ProviderSlots(address, 2)
         async with AsyncExitStack() as session:
-            await session.enter_async_context(dead.at(bank, is_awaited=False))
+            await session.enter_async_context(dead.at(bank, "tenant", is_awaited=False))
             waiting = asyncio.create_task(once(other, bank))
             done, _ = await asyncio.wait([waiting], timeout=0.6)
             assert not done
@@ -89,7 +107,7 @@ def test_a_connection_that_was_lost_is_made_again(address: str) -> None:
 
 
 async def once(turns: ProviderSlots, bank: str) -> None:
-    async with turns.at(bank, is_awaited=False):
+    async with turns.at(bank, "tenant", is_awaited=False):
         pass
 
 
