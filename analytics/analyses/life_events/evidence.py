@@ -22,6 +22,8 @@ MAX_MONTH_DAYS = 31
 MAX_OPENING_BOOKINGS = 3
 """The evidence for the start of a contract is at most this many of its first bookings."""
 INCOME_CATEGORIES = tuple(name for name in CATEGORY_CODES.categories if name.startswith("INCOME_"))
+OTHER_INCOME = "OTHER_INCOME"
+"""Money from private people and unknown senders: income of a month, but no regular one."""
 BOOKING_COLUMNS = (
     "id",
     "user",
@@ -52,7 +54,7 @@ class EventEvidence:
     months: pl.DataFrame
     """`user` and `month`: each full month between the first booking and the as-of date."""
     income: pl.DataFrame
-    """The bookings in categories of income: `user`, `id`, `day`, `cents`, `payer`, `name`."""
+    """The bookings in categories of income: `user`, `id`, `category`, `day`, `cents`, `payer`, `name`."""
     rows: pl.DataFrame
     """Single bookings with their `kind`."""
     runs: pl.DataFrame
@@ -108,8 +110,8 @@ def nth_booking_days(evidence: EventEvidence, frame: pl.DataFrame, day: pl.Expr,
 
 
 def _income(snapshot: Snapshot) -> pl.DataFrame:
-    columns = {"day": "booked_on", "cents": "amount_cents", "payer": "counterparty_key", "name": "counterparty_name"}
-    return snapshot.bookings.select("user", "id", **columns).filter(snapshot.are_in(INCOME_CATEGORIES))
+    columns = {"category": "effective_category", "day": "booked_on", "cents": "amount_cents", "payer": "counterparty_key", "name": "counterparty_name"}
+    return snapshot.bookings.select("user", "id", **columns).filter(snapshot.are_in((*INCOME_CATEGORIES, OTHER_INCOME)))
 
 
 def _bookings_with_kind(snapshot: Snapshot) -> pl.DataFrame:
