@@ -21,7 +21,7 @@ MIN_CHANGE_SHARE, MIN_CHANGE_CENTS = 0.03, 5_000
 MONTH_DAYS = 30.4
 """Wages by the week are compared with those of a month by this many days."""
 TRAINING_PAY = "TRAINING_PAY"
-MIN_CHANGE_SWINGS = 2
+MIN_CHANGE_SWINGS = 1.5
 """A new level differs by at least this many times what wages usually differ from one month to the next."""
 MIN_UNEVEN_SHARE = 0.01
 """Wages that usually differ by at least this share from one month to the next are paid by the hour."""
@@ -257,10 +257,10 @@ def _retirement(runs: pl.DataFrame) -> pl.DataFrame:
     new = pensions.filter("new").with_columns(is_first=pl.col("contract").is_in(first_pensions["contract"].implode()))
     if new.is_empty():
         return LIFE_EVENTS.to_frame()
-    wages = runs.filter(pl.col("kind").is_in(WAGE_KINDS), _is_main_wage()).select("user", "active", wage_until="last")
+    wages = runs.filter(pl.col("kind").is_in(WAGE_KINDS), _is_main_wage()).select("user", is_paid="active", wage_until="last")
     with_wages = new.join(wages, on="user", how="left", maintain_order="left")
     days_after = (pl.col("wage_until") - pl.col("first")).dt.total_days()
-    replaces_wage = days_after.is_between(-MAX_WAGE_END_DAYS, MAX_WAGE_END_DAYS) & ~pl.col("active")
+    replaces_wage = days_after.is_between(-MAX_WAGE_END_DAYS, MAX_WAGE_END_DAYS) & ~pl.col("is_paid")
     judged = with_wages.group_by(new.columns, maintain_order=True).agg(
         replaces_wage=replaces_wage.any(), works_on=(days_after > MAX_WAGE_DAYS_AFTER_PENSION).any()
     )
