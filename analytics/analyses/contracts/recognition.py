@@ -27,6 +27,7 @@ MIN_USUAL_PRIOR = 0.4
 """Categories with at least this prior are mostly paid by contract."""
 FIRST_MONTHLY_PERIOD, FIRST_RARE_PERIOD = period_names().index("MONTH_ONE"), period_names().index("HALFYEAR_ONE")
 """Indices of periods: those before the first are weekly, those from the second on are rare."""
+YEAR_PERIOD = period_names().index("YEAR_ONE")
 FOUR_WEEKS_PERIOD = period_names().index("WEEK_FOUR")
 """Nobody has a habit of four weeks: what comes every 28 days with the same amount is a fee."""
 MIN_RARE_TIMING = 0.85
@@ -34,6 +35,9 @@ MIN_RARE_TIMING = 0.85
 usual categories: premiums and fees come some days later, and at another price, every year."""
 MIN_EVIDENCE = 0.7
 """The evidence required of two payments."""
+MIN_FEE_TIMING, MIN_FEE_EVENNESS = 0.95, 0.75
+FEE_WORDS = r"(?i)beitrag|mitglied|jahresentgelt|jahresgeb|jahrespreis|\bpacht|kfz-?st|kraftfahrzeugst|hundest|grundst|zweitwohn"
+"""Words of fees that come every year. They are read only in payments that are one or two years apart."""
 CHANNEL_EVIDENCE, REPETITION_EVIDENCE = 0.9, 0.7
 MIN_HABIT_TIMING = 0.9
 MAX_SINGLE_PERIODS, MAX_SINGLE_DAYS = 1.5, 7
@@ -54,11 +58,32 @@ PERIODS_BY_MONTHS = {
 def recognise_contracts(gathered_streams: GatheredStreams, bookings: pl.DataFrame) -> pl.DataFrame:
     """The streams that are contracts: `stream`, `period` (index in `periods()`), `period_confidence` (null if sure), `score`."""
     streams = _score_streams(gathered_streams)
-    repeated_streams = streams.filter(_is_contract()).with_columns(
+    is_yearly_fee = pl.col("stream").is_in(_yearly_fees(gathered_streams, streams, bookings).implode())
+    repeated_streams = streams.filter(_is_contract() | is_yearly_fee).with_columns(
         period_confidence=pl.when(pl.col("slots") == FEW_SLOTS).then(pl.min_horizontal("score", MAX_PERIOD_CONFIDENCE))
     )
     columns = ["stream", "period", "period_confidence", "score"]
     return pl.concat([repeated_streams.select(columns), _single_payments(gathered_streams, streams, bookings).select(columns)])
+
+
+def _yearly_fees(gathered_streams: GatheredStreams, streams: pl.DataFrame, bookings: pl.DataFrame) -> pl.Series:
+    """The streams of two or three payments in as many years that are fees, whatever they are for: direct debits of the same amount,
+    or payments that all name a fee.
+    """
+    is_yearly = (pl.col("period") == YEAR_PERIOD) & (pl.col("n") == pl.col("slots")) & (pl.col("slots") <= FEW_SLOTS + 1)
+    few = streams.filter(
+        is_yearly,
+        pl.col("timing") >= MIN_FEE_TIMING,
+        pl.col("evenness") >= MIN_FEE_EVENNESS,
+        pl.col("doubt") < DOUBTFUL_AMOUNT,
+    )
+    rows = gathered_streams.rows.join(few.select("stream"), on="stream", how="semi", maintain_order="left")
+    texts = bookings.select("purpose", "booking_text")[rows["row"]]
+    text = texts.select(pl.concat_str(pl.all().fill_null(""), separator=" ")).to_series()
+    names_fee = rows.select("stream", fee=text.str.contains(FEE_WORDS)).group_by("stream").agg(pl.col("fee").all())
+    with_words = few.join(names_fee, on="stream", maintain_order="left")
+    is_same = (pl.col("deviation") == 0) & pl.col("debit")
+    return with_words.filter(is_same | pl.col("fee"))["stream"]
 
 
 def _score_streams(gathered_streams: GatheredStreams) -> pl.DataFrame:
@@ -125,10 +150,12 @@ def _is_contract() -> pl.Expr:
     )
     habit = (pl.col("prior") <= MAX_HABIT_PRIOR) & ~pl.col("steady") & ~pl.col("repeated")
     equal = (pl.col("timing") >= MIN_HABIT_TIMING) & (pl.col("deviation") == 0)
-    even = pl.col("evenness") >= pl.when(usual).then(MIN_EVENNESS).otherwise(MIN_EVENNESS_UNUSUAL)
+    # Meals at school differ from month to month, but are debited on the same mandate every month.
+    is_debited = pl.col("repeated") & pl.col("debit") & (slots >= MANY_SLOTS) & (pl.col("timing") >= MIN_HABIT_TIMING)
+    even = pl.col("evenness") >= pl.when(usual | is_debited).then(MIN_EVENNESS).otherwise(MIN_EVENNESS_UNUSUAL)
     is_marked = pl.col("steady") | pl.col("repeated") | (pl.col("prior") >= MIN_SINGLE_PRIOR)
     is_fee = equal & (
-        pl.col("debit") | (pl.col("card") & (pl.col("prior") >= MIN_USUAL_PRIOR)) | (pl.col("period") == FOUR_WEEKS_PERIOD)
+        pl.col("debit") | ((pl.col("card") | (slots >= MANY_SLOTS)) & (pl.col("prior") >= MIN_USUAL_PRIOR)) | (pl.col("period") == FOUR_WEEKS_PERIOD)
     )
     appointment = (pl.col("period") < FIRST_MONTHLY_PERIOD) & ~is_marked & ~is_fee  # friends who meet every Friday
     return (pl.col("timing") >= min_timing) & even & firm & (~habit | equal) & ~appointment

@@ -41,8 +41,8 @@ MUNICIPAL_PARTNERS = ("STADTKASSE", "GEMEINDEKASSE")
 PUBLIC_PARTNERS = (*MUNICIPAL_PARTNERS, "FINANZAMT", "HAUPTZOLLAMT", "BUNDESKASSE")
 """Partners to which one person pays for different things, each in its own rhythm."""
 TAX_TOPICS = {
-    "vat": r"umsatzst|mehrwertst|\bust\b|\bust-|\bustva\b",
-    "income": r"einkommenst|\best\b|\best-|\beinkst\b",
+    "vat": r"umsatzst|mehrwertst|\bums\. ?st|\bumst\b|\bust\b|\bust-|\bustva\b",
+    "income": r"einkommenst|\beink\. ?st|\best\b|\best-|\beinkst\b",
     "vehicle": r"kfz|kraftfahrzeug|kraftst",
     "property": r"grundsteuer|grundst|\bgrst\b|grundbesitz",
     "dog": r"hundest",
@@ -78,8 +78,9 @@ MAX_MANDATES_PER_BOOKING = 0.5
 RECURRING_STEMS = ("folge", "wiederhol", "rcur")
 """Parts of the words by which banks mark a recurring direct debit."""
 MAX_OVERLAP_DAYS, MAX_PAUSE_PERIODS = 15, 2.2
-MAX_PRICE_FACTOR = 1.67
-"""A contract continues at a new price that differs by at most this factor, after a pause of at most `MAX_PAUSE_PERIODS`."""
+MAX_PRICE_FACTOR, MAX_MANDATE_PRICE_FACTOR = 1.67, 3.0
+"""A contract continues at a new price that differs by at most this factor, after a pause of at most `MAX_PAUSE_PERIODS`; on the
+same mandate it may differ more."""
 ROW_COLUMNS = (
     "row",
     "user",
@@ -414,23 +415,48 @@ def _split_by_amount(rows: pl.DataFrame, _: pl.DataFrame) -> pl.DataFrame:
     size = pl.col("cents").abs()
     level_rows = sort_by_day(rows.with_columns(level=_amount_levels(rows)), "level").set_sorted("level")
     level_rhythm = rhythm(stream_dates(level_rows, "level"))
+    is_one_mandate = (pl.n_unique("mandate") == 1) & pl.col("mandate").first().is_not_null()
     levels = level_rows.group_by("level", maintain_order=True).agg(
-        pl.first("stream"), first=pl.min("booked_on"), last=pl.max("booked_on"), size=size.median()
+        pl.first("stream"),
+        first=pl.min("booked_on"),
+        last=pl.max("booked_on"),
+        size=size.median(),
+        mandate=pl.when(is_one_mandate).then(pl.first("mandate")),
     )
-    dated_levels = levels.with_columns(days=pl.Series(periods().days[np.maximum(level_rhythm.period, 0)])).sort(
-        "stream", "first", "level"
-    )
-    before = pl.col("last").shift()
-    follows = (
-        (pl.col("stream") == pl.col("stream").shift())
-        & (pl.col("first") > before - pl.duration(days=MAX_OVERLAP_DAYS))
-        & ((pl.col("first") - before).dt.total_days() < MAX_PAUSE_PERIODS * pl.col("days"))
-        & (pl.col("size") / pl.col("size").shift()).is_between(1 / MAX_PRICE_FACTOR, MAX_PRICE_FACTOR)
-    )
-    # Chains are counted in each stream anew: the key of a contract must not depend on which other users are there.
-    chain_number = (~follows.fill_null(value=False)).cum_sum()
-    numbered_levels = dated_levels.select("level", "stream", chain=chain_number)
-    own_number = pl.col("chain") - pl.col("chain").min().over("stream")
-    chains = numbered_levels.select("level", chain=own_number).sort("level")["chain"]
+    dated_levels = levels.with_columns(days=pl.Series(periods().days[np.maximum(level_rhythm.period, 0)])).sort("level")
+    chains = _chains(dated_levels)
     chain = chains.gather(level_rows["level"] - 1)  # levels are numbered from one
     return level_rows.with_columns(stream=pl.struct("stream", chain).hash()).drop("level")
+
+
+def _chains(levels: pl.DataFrame) -> pl.Series:
+    """By amount level (they are numbered from one) the number of its chain in its stream: levels of which each follows another one
+    as its new price. Of several levels before, the one with the nearest amount is followed.
+
+    Chains are counted in each stream anew: the key of a contract must not depend on which other users are there.
+    """
+    before = levels.select("stream", level_before="level", last_before="last", size_before="size", mandate_before="mandate")
+    factor = pl.max_horizontal(pl.col("size") / pl.col("size_before"), pl.col("size_before") / pl.col("size"))
+    is_same_mandate = (pl.col("mandate") == pl.col("mandate_before")).fill_null(value=False)
+    max_factor = pl.when(is_same_mandate).then(MAX_MANDATE_PRICE_FACTOR).otherwise(MAX_PRICE_FACTOR)
+    pause = (pl.col("first") - pl.col("last_before")).dt.total_days()
+    successions = (
+        levels.join(before, on="stream")
+        .filter(
+            pl.col("level") != pl.col("level_before"),
+            pl.col("first") > pl.col("last_before") - pl.duration(days=MAX_OVERLAP_DAYS),
+            pl.col("last") > pl.col("last_before"),
+            pause < MAX_PAUSE_PERIODS * pl.col("days"),
+            factor <= max_factor,
+        )
+        .with_columns(factor=factor)
+        .sort("factor", "level", "level_before")
+        .unique("level", keep="first", maintain_order=True)
+        .unique("level_before", keep="first", maintain_order=True)
+    )
+    root = np.arange(levels.height, dtype=np.int64)
+    root[successions["level"].to_numpy().astype(np.int64) - 1] = successions["level_before"].to_numpy().astype(np.int64) - 1
+    while not np.array_equal(root[root], root):
+        root = root[root]
+    roots = levels.select("stream", root=pl.Series(root))
+    return roots.select(pl.col("root").rank("dense").over("stream").cast(pl.Int64) - 1).to_series().alias("chain")
