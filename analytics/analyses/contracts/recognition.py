@@ -100,6 +100,7 @@ def _score_streams(gathered_streams: GatheredStreams) -> pl.DataFrame:
         obliged=pl.mean("obliged") > 0.5,
         repeated=pl.mean("repeated") > 0.3,
         doubt=pl.max("doubt"),
+        step=pl.col("cents").diff().abs().median(),
     )
     median, deviation = medians(streams["n"].to_numpy(), gathered_streams.rows["cents"].abs().cast(pl.Float64).to_numpy())
     evidence = pl.max_horizontal(
@@ -107,10 +108,12 @@ def _score_streams(gathered_streams: GatheredStreams) -> pl.DataFrame:
         pl.when("steady").then(CHANNEL_EVIDENCE).otherwise(0.0),
         pl.when("repeated").then(REPETITION_EVIDENCE).otherwise(0.0),
     )
+    # A price may double and halve again: most payments are equal to the one before.
+    is_stepwise = (pl.col("step") == 0) & (pl.col("n") >= MANY_SLOTS) & (pl.col("repeated") | pl.col("steady"))
     scored_streams = streams.with_columns(
         evidence=evidence,
         deviation=pl.Series(deviation),
-        evenness=1 - pl.min_horizontal(1.0, pl.Series(4 * deviation / median)),
+        evenness=1 - pl.min_horizontal(1.0, pl.Series(4 * deviation / median), pl.when(is_stepwise).then(0.0)),
         period=pl.Series(gathered_streams.rhythm.period),
         timing=pl.Series(gathered_streams.rhythm.timing),
         slots=pl.Series(gathered_streams.rhythm.slots),

@@ -64,8 +64,10 @@ MAX_HABIT_PRIOR = 0.2
 """Categories with at most this prior are habits, unless a mandate, a standing order or equal amounts show otherwise."""
 MIN_SINGLE_PRIOR = 0.9
 """With at least this prior a single booking may be a contract."""
+MIN_EQUAL_TRANSFERS = 7
+"""At least this many transfers of one amount may be a contract, though others of the same people differ."""
 MAX_SPREAD = 0.3
-MAX_BOOKINGS_PER_SLOT = 1.5
+MAX_BOOKINGS_PER_SLOT = 1.25
 """A stream with more bookings per slot holds several contracts."""
 DOUBTFUL_KIND, DOUBTFUL_AMOUNT = 1, 2
 """How doubtful the parts of an unclear stream are (`doubt`): told apart by kind or by amount. Parts of others are not (0)."""
@@ -199,7 +201,7 @@ def _candidates(bookings: pl.DataFrame) -> pl.DataFrame:
         (groups.points > MAX_HABIT_PRIOR * CERTAIN_POINTS * groups.rows) | (2 * groups.firm > groups.rows) | is_even
     )
     is_candidate = is_repeated | (groups.points >= MIN_SINGLE_PRIOR * CERTAIN_POINTS * groups.rows)
-    candidates = rows.filter(is_candidate[group])
+    candidates = pl.concat([rows.filter(is_candidate[group]), _equal_transfers(rows.filter(~is_candidate[group]), bookings)])
     facts = bookings.select("id", "channel", "insurance", "category")[candidates["row"]]
     is_fee = (pl.col("category") == STUDY_CATEGORY) & (candidates["prior"] == SEMESTER_PRIOR)
     return candidates.hstack(
@@ -209,6 +211,15 @@ def _candidates(bookings: pl.DataFrame) -> pl.DataFrame:
             obliged=(pl.col("insurance") != UNRELATED) | (pl.col("category") == TAX_CATEGORY) | is_fee,
         )
     )
+
+
+def _equal_transfers(rows: pl.DataFrame, bookings: pl.DataFrame) -> pl.DataFrame:
+    """Of the rows that are habits as a whole: transfers of one amount, as groups of their own, if there are many of it. Parents who
+    send the same sum every month also send others.
+    """
+    is_transfer = bookings["channel"][rows["row"]].is_in([Channel.TRANSFER, Channel.STANDINGORDER, Channel.UNKNOWN])
+    transfers = rows.filter(is_transfer).with_columns(group_key=pl.struct("group_key", "cents").hash())
+    return transfers.filter(pl.len().over("group_key") >= MIN_EQUAL_TRANSFERS)
 
 
 @compiled
@@ -380,13 +391,14 @@ def _with_main_sign(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _split_by_kind(rows: pl.DataFrame, bookings: pl.DataFrame) -> pl.DataFrame:
-    """The rows with streams split by category, and by the number of the contract or else of the customer, where at least two of
-    them appear at least twice.
+    """The rows with streams split by category, by whether a card was used, and by the number of the contract or else of the
+    customer, where at least two of them appear at least twice.
     """
     texts = bookings.select("purpose", "category")[rows["row"]]
     _, customer_number = references.written_numbers(texts["purpose"])
     number = pl.select(kind=pl.coalesce(references.contract_number(texts["purpose"]), customer_number)).to_series()
-    return _split_by(_split_by(rows, texts["category"].alias("kind")), number)
+    by_category = _split_by(rows, texts["category"].alias("kind"))
+    return _split_by(_split_by(by_category, rows["card"].cast(pl.String).alias("kind")), number)
 
 
 def _split_by(rows: pl.DataFrame, kinds: pl.Series) -> pl.DataFrame:
