@@ -23,7 +23,7 @@ MONTH_DAYS = 30.4
 TRAINING_PAY = "TRAINING_PAY"
 MIN_CHANGE_SWINGS = 1.5
 """A new level differs by at least this many times what wages usually differ from one month to the next."""
-MIN_UNEVEN_SHARE = 0.01
+MIN_UNEVEN_SHARE = 0.005
 """Wages that usually differ by at least this share from one month to the next are paid by the hour."""
 MIN_OUTSIDE_SHARE = 0.5
 """A new level lies outside the range of the wages before by at least this share of the range."""

@@ -23,7 +23,7 @@ TIMELINE_EVENTS = ("TENANCY", "CHILD_FIRST", "CHILDBENEFIT_END", "STUDIES_START"
 WAGE_TEMPLATES = ("salary", "partner_salary", "service_pay", "training_pay")
 """Wages of a household: a change of any of them is an event."""
 MIN_RAISE_RATIO, MIN_RAISE_CENTS, MIN_RAISE_SWINGS = 0.03, 5_000, 1.5
-MIN_UNEVEN_RATIO, MIN_OUTSIDE_RATIO = 0.01, 0.5
+MIN_UNEVEN_RATIO, MIN_OUTSIDE_RATIO = 0.005, 0.5
 
 
 def event_truth(scene: Scene, contracts: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
