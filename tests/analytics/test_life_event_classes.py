@@ -156,9 +156,7 @@ def test_a_car_is_given_up_when_the_time_paid_for_is_over() -> None:
 
 
 def test_a_refund_of_vehicle_tax_shows_that_the_car_is_gone() -> None:
-    premiums = debit(
-        "INSURANCE_VEHICLE", months("2024-01", "2026-01", 2), -60.0, "Versicherer", "Kfz", insurance="VEHICLE_CAR"
-    )
+    premiums = debit("INSURANCE_VEHICLE", months("2024-01", "2026-01", 2), -60.0, "Versicherer", "Kfz", insurance="VEHICLE_CAR")
     tax = debit("TAXES", [date(2024, 11, 9), date(2025, 11, 10)], -96.0, "Bundeskasse", "KFZ-STEUER K AB 123")
     refund = book("INCOME_OTHER", [date(2026, 2, 20)], 70.0, "Bundeskasse", "KFZ-STEUER ERSTATTUNG K AB 123")
     assert days_of("VEHICLE_END", premiums, tax) == []

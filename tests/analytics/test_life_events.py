@@ -147,9 +147,7 @@ def test_one_higher_wage_is_no_raise() -> None:
     assert event_days(everyday(), wage(days=days, euros=payments, name="Alt GmbH")) == {}
 
 
-@pytest.mark.parametrize(
-    ("months_between", "raises"), [(5, [date(2025, 4, 28), date(2025, 9, 28)]), (1, [date(2025, 4, 28)])]
-)
+@pytest.mark.parametrize(("months_between", "raises"), [(5, [date(2025, 4, 28), date(2025, 9, 28)]), (1, [date(2025, 4, 28)])])
 def test_raises_are_told_once_unless_two_months_lie_between(months_between: int, raises: list[date]) -> None:
     days = months("2024-01", "2026-06", 28)
     payments = [2000.0] * 15 + [2100.0] * months_between + [2250.0] * (15 - months_between)

@@ -241,9 +241,7 @@ def test_a_large_income_is_told_for_60_days(days: int, tells: bool) -> None:
     assert (LARGE in windfall(9000.0, day=TODAY - timedelta(days=days))) == tells
 
 
-@pytest.mark.parametrize(
-    "category", ["BANKFINANCE_CREDITINCOME", "TRANSFER_INTERNAL", "TRANSFER_REFUND", "SHOPPING_ELECTRONICS"]
-)
+@pytest.mark.parametrize("category", ["BANKFINANCE_CREDITINCOME", "TRANSFER_INTERNAL", "TRANSFER_REFUND", "SHOPPING_ELECTRONICS"])
 def test_pay_outs_transfers_and_refunds_are_no_income(category: str) -> None:
     assert LARGE not in windfall(9000.0, category=category)
 

@@ -158,7 +158,9 @@ def _is_contract() -> pl.Expr:
     even = pl.col("evenness") >= pl.when(usual | is_debited).then(MIN_EVENNESS).otherwise(MIN_EVENNESS_UNUSUAL)
     is_marked = pl.col("steady") | pl.col("repeated") | (pl.col("prior") >= MIN_SINGLE_PRIOR)
     is_fee = equal & (
-        pl.col("debit") | ((pl.col("card") | (slots >= MANY_SLOTS)) & (pl.col("prior") >= MIN_USUAL_PRIOR)) | (pl.col("period") == FOUR_WEEKS_PERIOD)
+        pl.col("debit")
+        | ((pl.col("card") | (slots >= MANY_SLOTS)) & (pl.col("prior") >= MIN_USUAL_PRIOR))
+        | (pl.col("period") == FOUR_WEEKS_PERIOD)
     )
     appointment = (pl.col("period") < FIRST_MONTHLY_PERIOD) & ~is_marked & ~is_fee  # friends who meet every Friday
     return (pl.col("timing") >= min_timing) & even & firm & (~habit | equal) & ~appointment

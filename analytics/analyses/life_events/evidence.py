@@ -112,7 +112,13 @@ def nth_booking_days(evidence: EventEvidence, frame: pl.DataFrame, day: pl.Expr,
 
 
 def _income(snapshot: Snapshot) -> pl.DataFrame:
-    columns = {"category": "effective_category", "day": "booked_on", "cents": "amount_cents", "payer": "counterparty_key", "name": "counterparty_name"}
+    columns = {
+        "category": "effective_category",
+        "day": "booked_on",
+        "cents": "amount_cents",
+        "payer": "counterparty_key",
+        "name": "counterparty_name",
+    }
     return snapshot.bookings.select("user", "id", **columns).filter(snapshot.are_in((*INCOME_CATEGORIES, OTHER_INCOME)))
 
 

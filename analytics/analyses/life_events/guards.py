@@ -141,9 +141,7 @@ def space_events(all_events: pl.DataFrame) -> pl.DataFrame:
 
 
 @compiled
-def _space(
-    group: NDArray[np.int64], day: NDArray[np.int64], cooldown: NDArray[np.int64], keep: NDArray[np.bool_]
-) -> None:
+def _space(group: NDArray[np.int64], day: NDArray[np.int64], cooldown: NDArray[np.int64], keep: NDArray[np.bool_]) -> None:
     latest = 0
     for row in range(group.size):
         is_new_group = row == 0 or group[row] != group[row - 1]

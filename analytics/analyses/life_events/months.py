@@ -56,11 +56,7 @@ def monthly_incomes(months: pl.DataFrame, sums_by_month: pl.DataFrame, *, with_o
     income, such as what parents give to a student.
     """
     is_income = pl.col("category").str.starts_with("INCOME_") | (pl.lit(with_other) & (pl.col("category") == OTHER_INCOME))
-    income_sums = (
-        sums_by_month.filter(is_income)
-        .group_by("user", "month")
-        .agg(income=pl.col("cents").sum())
-    )
+    income_sums = sums_by_month.filter(is_income).group_by("user", "month").agg(income=pl.col("cents").sum())
     return months.join(income_sums, on=["user", "month"], how="left", maintain_order="left").with_columns(
         pl.col("income").fill_null(0)
     )
