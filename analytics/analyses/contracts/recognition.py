@@ -67,8 +67,8 @@ def recognise_contracts(gathered_streams: GatheredStreams, bookings: pl.DataFram
 
 
 def _yearly_fees(gathered_streams: GatheredStreams, streams: pl.DataFrame, bookings: pl.DataFrame) -> pl.Series:
-    """The streams of two or three payments in as many years that are fees, whatever they are for: direct debits of the same amount,
-    or payments that all name a fee.
+    """The streams of two or three payments in as many years that are fees, whatever they are for: direct debits of the same
+    amount, or payments that all name a fee.
     """
     is_yearly = (pl.col("period") == YEAR_PERIOD) & (pl.col("n") == pl.col("slots")) & (pl.col("slots") <= FEW_SLOTS + 1)
     few = streams.filter(

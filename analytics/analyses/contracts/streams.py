@@ -214,8 +214,8 @@ def _candidates(bookings: pl.DataFrame) -> pl.DataFrame:
 
 
 def _equal_transfers(rows: pl.DataFrame, bookings: pl.DataFrame) -> pl.DataFrame:
-    """Of the rows that are habits as a whole: transfers of one amount, as groups of their own, if there are many of it. Parents who
-    send the same sum every month also send others.
+    """Of the rows that are habits as a whole: transfers of one amount, as groups of their own, if there are many of it. Parents
+    who send the same sum every month also send others.
     """
     is_transfer = bookings["channel"][rows["row"]].is_in([Channel.TRANSFER, Channel.STANDINGORDER, Channel.UNKNOWN])
     transfers = rows.filter(is_transfer).with_columns(group_key=pl.struct("group_key", "cents").hash())
@@ -442,8 +442,8 @@ def _split_by_amount(rows: pl.DataFrame, _: pl.DataFrame) -> pl.DataFrame:
 
 
 def _chains(levels: pl.DataFrame) -> pl.Series:
-    """By amount level (they are numbered from one) the number of its chain in its stream: levels of which each follows another one
-    as its new price. Of several levels before, the one with the nearest amount is followed.
+    """By amount level (they are numbered from one) the number of its chain in its stream: levels of which each follows another
+    one as its new price. Of several levels before, the one with the nearest amount is followed.
 
     Chains are counted in each stream anew: the key of a contract must not depend on which other users are there.
     """

@@ -135,8 +135,8 @@ def _without_leave(evidence: EventEvidence, ended_wages: pl.DataFrame) -> pl.Dat
 
 
 def _first_jobs(evidence: EventEvidence) -> pl.DataFrame:
-    """The first wages after an apprenticeship at the same employer: `user`, `day`, `confirmed`, `ids`, `name`, `latest`. A wage of
-    another employer is a change of employers.
+    """The first wages after an apprenticeship at the same employer: `user`, `day`, `confirmed`, `ids`, `name`, `latest`. A wage
+    of another employer is a change of employers.
     """
     columns = pl.Schema(
         {

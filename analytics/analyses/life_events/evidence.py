@@ -137,8 +137,8 @@ def _bookings_with_kind(snapshot: Snapshot) -> pl.DataFrame:
 
 
 def _regular_payments(snapshot: Snapshot, rows: pl.DataFrame) -> pl.DataFrame:
-    """The regular payments of contracts in the categories of kinds, each with the most frequent kind of its contract, and those of
-    transfers to own savings.
+    """The regular payments of contracts in the categories of kinds, each with the most frequent kind of its contract, and those
+    of transfers to own savings.
     """
     contract_keys = snapshot.contracts.filter(pl.col("category").is_in(CATEGORIES)).select(user_key("id")).to_series()
     payments = snapshot.payments.filter("regular").filter(user_key("contract").is_in(contract_keys.implode()))
