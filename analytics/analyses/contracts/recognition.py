@@ -35,9 +35,11 @@ MIN_RARE_TIMING = 0.85
 usual categories: premiums and fees come some days later, and at another price, every year."""
 MIN_EVIDENCE = 0.7
 """The evidence required of two payments."""
-MIN_FEE_TIMING, MIN_FEE_EVENNESS = 0.95, 0.75
+MIN_FEE_TIMING, MIN_CARD_FEE_TIMING, MIN_FEE_EVENNESS = 0.95, 0.99, 0.75
 FEE_WORDS = r"(?i)beitrag|mitglied|jahresentgelt|jahresgeb|jahrespreis|\bpacht|kfz-?st|kraftfahrzeugst|hundest|grundst|zweitwohn"
 """Words of fees that come every year. They are read only in payments that are one or two years apart."""
+DIGITAL_CATEGORIES = ("SHOPPING_DIGITALCONTENT", "SERVICES_ONLINE", "RECREATION_ONLINE")
+"""Categories in which the same amount a year later is a subscription. Elsewhere it may be the same trip."""
 CHANNEL_EVIDENCE, REPETITION_EVIDENCE = 0.9, 0.7
 MIN_HABIT_TIMING = 0.9
 MAX_SINGLE_PERIODS, MAX_SINGLE_DAYS = 1.5, 7
@@ -68,7 +70,7 @@ def recognise_contracts(gathered_streams: GatheredStreams, bookings: pl.DataFram
 
 def _yearly_fees(gathered_streams: GatheredStreams, streams: pl.DataFrame, bookings: pl.DataFrame) -> pl.Series:
     """The streams of two or three payments in as many years that are fees, whatever they are for: direct debits of the same
-    amount, or payments that all name a fee.
+    amount, digital services of the same amount on the same day of the year, or payments that all name a fee.
     """
     is_yearly = (pl.col("period") == YEAR_PERIOD) & (pl.col("n") == pl.col("slots")) & (pl.col("slots") <= FEW_SLOTS + 1)
     few = streams.filter(
@@ -78,12 +80,15 @@ def _yearly_fees(gathered_streams: GatheredStreams, streams: pl.DataFrame, booki
         pl.col("doubt") < DOUBTFUL_AMOUNT,
     )
     rows = gathered_streams.rows.join(few.select("stream"), on="stream", how="semi", maintain_order="left")
-    texts = bookings.select("purpose", "booking_text")[rows["row"]]
+    texts = bookings.select("purpose", "booking_text", "counterparty_name")[rows["row"]]
     text = texts.select(pl.concat_str(pl.all().fill_null(""), separator=" ")).to_series()
-    names_fee = rows.select("stream", fee=text.str.contains(FEE_WORDS)).group_by("stream").agg(pl.col("fee").all())
-    with_words = few.join(names_fee, on="stream", maintain_order="left")
-    is_same = (pl.col("deviation") == 0) & pl.col("debit")
-    return with_words.filter(is_same | pl.col("fee"))["stream"]
+    is_digital = bookings["effective_category"][rows["row"]].is_in(DIGITAL_CATEGORIES)
+    marks = rows.select("stream", fee=text.str.contains(FEE_WORDS), digital=is_digital)
+    stream_marks = marks.group_by("stream").agg(pl.col("fee", "digital").all())
+    with_marks = few.join(stream_marks, on="stream", maintain_order="left")
+    is_on_the_day = pl.col("digital") & (pl.col("timing") >= MIN_CARD_FEE_TIMING)
+    is_same = (pl.col("deviation") == 0) & (pl.col("debit") | is_on_the_day)
+    return with_marks.filter(is_same | pl.col("fee"))["stream"]
 
 
 def _score_streams(gathered_streams: GatheredStreams) -> pl.DataFrame:
@@ -109,7 +114,8 @@ def _score_streams(gathered_streams: GatheredStreams) -> pl.DataFrame:
         pl.when("repeated").then(REPETITION_EVIDENCE).otherwise(0.0),
     )
     # A price may double and halve again: most payments are equal to the one before.
-    is_stepwise = (pl.col("step") == 0) & (pl.col("n") >= MANY_SLOTS) & (pl.col("repeated") | pl.col("steady"))
+    is_marked = pl.col("repeated") | pl.col("steady") | pl.col("card")
+    is_stepwise = (pl.col("step") == 0) & (pl.col("n") >= MANY_SLOTS) & is_marked
     scored_streams = streams.with_columns(
         evidence=evidence,
         deviation=pl.Series(deviation),
@@ -152,7 +158,8 @@ def _is_contract() -> pl.Expr:
         & (pl.col("evenness") >= min_evenness)
     )
     habit = (pl.col("prior") <= MAX_HABIT_PRIOR) & ~pl.col("steady") & ~pl.col("repeated")
-    equal = (pl.col("timing") >= MIN_HABIT_TIMING) & (pl.col("deviation") == 0)
+    is_equal_amount = (pl.col("deviation") == 0) | ((pl.col("step") == 0) & (slots >= MANY_SLOTS)).fill_null(False)
+    equal = (pl.col("timing") >= MIN_HABIT_TIMING) & is_equal_amount
     # Meals at school differ from month to month, but are debited on the same mandate every month.
     is_debited = pl.col("repeated") & pl.col("debit") & (slots >= MANY_SLOTS) & (pl.col("timing") >= MIN_HABIT_TIMING)
     even = pl.col("evenness") >= pl.when(usual | is_debited).then(MIN_EVENNESS).otherwise(MIN_EVENNESS_UNUSUAL)

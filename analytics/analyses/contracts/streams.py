@@ -64,8 +64,10 @@ MAX_HABIT_PRIOR = 0.2
 """Categories with at most this prior are habits, unless a mandate, a standing order or equal amounts show otherwise."""
 MIN_SINGLE_PRIOR = 0.9
 """With at least this prior a single booking may be a contract."""
-MIN_EQUAL_TRANSFERS = 7
-"""At least this many transfers of one amount may be a contract, though others of the same people differ."""
+MIN_EQUAL_PAYMENTS = 6
+"""At least this many payments of one amount may be a contract, though others of the same payee differ."""
+MAX_CARD_PAYMENTS, MIN_EQUAL_SHARE = 80, 0.9
+"""Payments by card to one payee, at most this many, of which at least this share have an amount that comes often."""
 MAX_SPREAD = 0.3
 MAX_BOOKINGS_PER_SLOT = 1.25
 """A stream with more bookings per slot holds several contracts."""
@@ -201,7 +203,10 @@ def _candidates(bookings: pl.DataFrame) -> pl.DataFrame:
         (groups.points > MAX_HABIT_PRIOR * CERTAIN_POINTS * groups.rows) | (2 * groups.firm > groups.rows) | is_even
     )
     is_candidate = is_repeated | (groups.points >= MIN_SINGLE_PRIOR * CERTAIN_POINTS * groups.rows)
-    candidates = pl.concat([rows.filter(is_candidate[group]), _equal_transfers(rows.filter(~is_candidate[group]), bookings)])
+    habits = rows.filter(~is_candidate[group])
+    candidates = pl.concat(
+        [rows.filter(is_candidate[group]), _equal_payments(habits, groups.rows[group[~is_candidate[group]]], bookings)]
+    )
     facts = bookings.select("id", "channel", "insurance", "category")[candidates["row"]]
     is_fee = (pl.col("category") == STUDY_CATEGORY) & (candidates["prior"] == SEMESTER_PRIOR)
     return candidates.hstack(
@@ -213,13 +218,17 @@ def _candidates(bookings: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _equal_transfers(rows: pl.DataFrame, bookings: pl.DataFrame) -> pl.DataFrame:
-    """Of the rows that are habits as a whole: transfers of one amount, as groups of their own, if there are many of it. Parents
-    who send the same sum every month also send others.
+def _equal_payments(rows: pl.DataFrame, sizes: Integers, bookings: pl.DataFrame) -> pl.DataFrame:
+    """Of the rows that are habits as a whole, with the size of their group: payments of amounts that come often. Parents who send
+    the same sum every month also send others; a subscription paid by card gets a new price.
     """
-    is_transfer = bookings["channel"][rows["row"]].is_in([Channel.TRANSFER, Channel.STANDINGORDER, Channel.UNKNOWN])
-    transfers = rows.filter(is_transfer).with_columns(group_key=pl.struct("group_key", "cents").hash())
-    return transfers.filter(pl.len().over("group_key") >= MIN_EQUAL_TRANSFERS)
+    channel = bookings["channel"][rows["row"]]
+    is_transfer = channel.is_in([Channel.TRANSFER, Channel.STANDINGORDER, Channel.UNKNOWN])
+    is_card = (channel == Channel.CARD) & pl.Series((sizes >= MIN_EQUAL_PAYMENTS) & (sizes <= MAX_CARD_PAYMENTS))
+    payments = rows.with_columns(card=is_card, size=pl.Series(sizes)).filter(is_transfer | is_card)
+    frequent = payments.filter(pl.len().over("group_key", "cents") >= MIN_EQUAL_PAYMENTS)
+    is_rare_otherwise = pl.len().over("group_key") >= MIN_EQUAL_SHARE * pl.col("size")
+    return frequent.filter(~pl.col("card") | is_rare_otherwise).select(rows.columns)
 
 
 @compiled

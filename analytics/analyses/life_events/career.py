@@ -261,11 +261,11 @@ def _retirement(runs: pl.DataFrame) -> pl.DataFrame:
     with_wages = new.join(wages, on="user", how="left", maintain_order="left")
     days_after = (pl.col("wage_until") - pl.col("first")).dt.total_days()
     replaces_wage = days_after.is_between(-MAX_WAGE_END_DAYS, MAX_WAGE_END_DAYS) & ~pl.col("is_paid")
-    judged = with_wages.group_by(new.columns, maintain_order=True).agg(
+    pensions_beside_wages = with_wages.group_by(new.columns, maintain_order=True).agg(
         replaces_wage=replaces_wage.any(), works_on=(days_after > MAX_WAGE_DAYS_AFTER_PENSION).any()
     )
     return events(
-        judged.filter((pl.col("is_first") & ~pl.col("works_on")) | pl.col("replaces_wage")),
+        pensions_beside_wages.filter((pl.col("is_first") & ~pl.col("works_on")) | pl.col("replaces_wage")),
         "RETIREMENT_START",
         pl.col("first"),
         "Rente oder Pension beginnt",
