@@ -34,6 +34,8 @@ def contract_events(runs: pl.DataFrame) -> list[pl.DataFrame]:
     """The events of new contracts and of those that are over."""
     is_short_purchase = (pl.col("kind") == "INSTALMENT_PURCHASE") & (pl.col("count") < MIN_INSTALMENTS)
     runs_with_events = runs.filter(~is_short_purchase).join(CONTRACT_EVENTS, on="kind", maintain_order="left")
+    name = pl.when(pl.col("kind").str.starts_with("OWN_")).then(pl.lit("")).otherwise("name")  # it is the user's own
+    runs_with_events = runs_with_events.with_columns(name=name)
     new_runs, ended_runs = runs_with_events.filter("new", pl.col("begins").is_not_null()), runs_with_events.filter("over")
     ending = pl.col("last") + pl.duration(days=pl.col("length") * pl.col("periods"))
     return [
