@@ -8,7 +8,7 @@ from functools import cache
 import polars as pl
 
 from analytics import trees
-from analytics.analyses.life_events.evidence import EventEvidence, gather_evidence
+from analytics.analyses.life_events.evidence import OTHER_INCOME, EventEvidence, gather_evidence
 from analytics.analyses.life_events.months import large_incomes, last_months, monthly_incomes, sum_months
 from analytics.analyses.life_events.words import WAGE_KINDS
 from analytics.analyses.snapshot import Snapshot
@@ -155,7 +155,8 @@ def _users_without(insurances: pl.DataFrame, users: pl.DataFrame, item: str, rea
 def _income_ids(evidence: EventEvidence, count: int) -> pl.DataFrame:
     """`user` and `bookings`: the ids of the incomes of the last `count` full months."""
     months = last_months(evidence, count, count)
-    incomes_in_months = evidence.income.with_columns(month=pl.col("day").dt.month_start()).join(
+    steady_income = evidence.income.filter(pl.col("category") != OTHER_INCOME)
+    incomes_in_months = steady_income.with_columns(month=pl.col("day").dt.month_start()).join(
         months, on=["user", "month"], how="semi"
     )
     return incomes_in_months.sort("user", "day", "id").group_by("user", maintain_order=True).agg(bookings="id")

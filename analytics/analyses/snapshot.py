@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from analytics import trees
 from analytics.analyses.contracts import Contracts, contracts
+from analytics.analyses.counterparties import with_common_keys
 from analytics.analyses.duplicate_accounts import merge_duplicates
 from analytics.analyses.keys import user_key
 from analytics.analyses.own_contracts import NO_OWN_CONTRACTS, OwnContracts, own_contracts, with_contract_payments
@@ -127,7 +128,7 @@ def snapshot(tagged_bookings: pl.DataFrame, products: pl.DataFrame, as_of: pl.Da
         visible_bookings(tagged_bookings.drop(UNREAD_COLUMNS, strict=False), as_of), products
     ).select(SNAPSHOT_BOOKINGS.names())
     account_contracts = own_contracts(single_bookings, products)
-    bookings = with_contract_payments(single_bookings, account_contracts)
+    bookings = with_common_keys(with_contract_payments(single_bookings, account_contracts), products)
     user_contracts = contracts(bookings)
     savings_plans, savings_plan_payments = _savings_plans(user_contracts, bookings, products)
     return Snapshot(

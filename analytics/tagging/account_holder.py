@@ -2,7 +2,7 @@
 
 Names are compared as sets of tokens: in any order, without titles, with umlauts written out or lost, with or without middle
 names. The other holder of a joint account is a different person; a name with both holders is the joint account itself. An owner
-name in which a word stands twice is a couple.
+name in which a word stands twice is a couple. What one of the holders moves from one joint account to another stays theirs.
 """
 
 import polars as pl
@@ -24,7 +24,9 @@ MAX_EXTRA_TOKENS = 2
 
 
 def own_names(rows: pl.DataFrame, products: pl.DataFrame) -> pl.DataFrame:
-    """The pairs of `user` and `name` in these rows in which the name is the user's own."""
+    """The pairs of `user` and `name` in these rows in which the name is the user's own, or only that of one of several holders of
+    an account (`one_of_several`).
+    """
     owners = products.select("user", owner=canonical.plain(products["owner_name"])).filter(pl.col("owner") != "").unique()
     twice = pl.col("owner").str.split(" ").list.n_unique() < pl.col("owner").str.split(" ").list.len()
     split_owners = owners.with_columns(_tokens("owner"), owner_joint=_joint("owner") | twice).with_columns(
@@ -47,8 +49,9 @@ def own_names(rows: pl.DataFrame, products: pl.DataFrame) -> pl.DataFrame:
     shorter = (pl.col("common") == size) & pl.col("first")
     longer = (pl.col("common") == other) & (size <= other + MAX_EXTRA_TOKENS)
     single = ~pl.col("name_joint") & ~pl.col("owner_joint") & (shorter | longer)
-    own = candidates.filter(same | single, ~pl.col("name").str.contains(COMPANY_WORDS))
-    return own.select("user", "name").unique()
+    one_of_several = pl.col("owner_joint") & ~pl.col("name_joint") & (pl.col("common") == size) & ~same
+    own = candidates.filter(same | single | one_of_several, ~pl.col("name").str.contains(COMPANY_WORDS))
+    return own.group_by("user", "name").agg((one_of_several & ~(same | single)).all().alias("one_of_several"))
 
 
 def _tokens(column: str) -> pl.Expr:

@@ -65,6 +65,7 @@ SIDE_COLUMNS = (
     "channel",
     "via",
     "own_name",
+    "one_holder",
     "own_counter",
     "counter",
     "counter_iban",
@@ -145,16 +146,18 @@ def _rows_with_evidence(
     counter = by_iban.select(account=per_user(pl.col("iban").hash()), counter="product", counter_kind="category")
     card_counts = own_accounts.group_by("user").agg(cards=pl.col("category").is_in(_texts(CARDS)).sum())
     paired_rows = pl.concat([same_amounts["row"], same_amounts["row_in"]]).unique()
+    own_numbers, holder_numbers = _own_names(bookings, possible_rows, candidates["user_name"], accounts)
     evidence = candidates.select(
         "settles",
         account=per_user(pl.col("counterparty_iban").hash()),
-        own_name=pl.col("user_name").is_in(_own_names(bookings, possible_rows, candidates["user_name"], accounts).implode()),
+        own_name=pl.col("user_name").is_in(own_numbers.implode()),
+        one_holder=pl.col("user_name").is_in(holder_numbers.implode()),
         paired=pl.col("row").is_in(paired_rows.implode()),
     )
     own_account = pl.col("account").is_in(counter["account"].implode())
     selected = evidence.select(pl.any_horizontal("own_name", "settles", "paired", own_account)).to_series().arg_true()
     rows = bookings.select(possible_rows[selected], *ROW_COLUMNS, *FACT_DEFAULTS).hstack(
-        evidence[["account", "own_name", "settles"]][selected]
+        evidence[["account", "own_name", "one_holder", "settles"]][selected]
     )
     return (
         rows.join(counter, on="account", how="left")
@@ -171,11 +174,17 @@ def _rows_with_evidence(
     )
 
 
-def _own_names(bookings: LayeredBookings, possible_rows: pl.Series, user_names: pl.Series, accounts: pl.DataFrame) -> pl.Series:
-    """The numbers of user and name (`user_name`) for which the name is the user's own."""
+def _own_names(
+    bookings: LayeredBookings, possible_rows: pl.Series, user_names: pl.Series, accounts: pl.DataFrame
+) -> tuple[pl.Series, pl.Series]:
+    """The numbers of user and name (`user_name`) for which the name is the user's own, and those for which it is that of one of
+    several holders.
+    """
     first = user_names.arg_unique()
     names = bookings.select(possible_rows[first], "user", "name").with_columns(user_names[first])
-    return names.join(own_names(names, accounts), on=["user", "name"], how="semi")["user_name"]
+    with_names = names.join(own_names(names, accounts), on=["user", "name"])
+    own, of_one_holder = with_names.filter(~pl.col("one_of_several")), with_names.filter("one_of_several")
+    return own["user_name"], of_one_holder["user_name"]
 
 
 def _texts(values: Iterable[str]) -> list[str]:
@@ -238,7 +247,8 @@ def _evident() -> pl.Expr:
     """Whether names, IBANs or the settlement of a card show that a pair is an own transfer."""
     names = pl.col("own_name") | pl.col("own_name_in") | pl.col("own_counter") | pl.col("own_counter_in")
     cards = pl.col("kind").is_in(_texts(CARDS)) | pl.col("kind_in").is_in(_texts(CARDS))
-    return names | ((pl.col("settles") | pl.col("settles_in")) & cards).fill_null(value=False)
+    holders = pl.col("one_holder") & pl.col("one_holder_in")
+    return names | holders | ((pl.col("settles") | pl.col("settles_in")) & cards).fill_null(value=False)
 
 
 def _wallet() -> pl.Expr:

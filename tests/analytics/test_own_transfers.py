@@ -336,3 +336,15 @@ def test_other_users_change_nothing() -> None:
 def test_no_rows_no_overlay() -> None:
     empty = rows({"amount": 1, "on": "2024-05-03"}).clear()
     assert [own_transfers(empty, ANNA).height, reversals(empty).height, refunds(empty).height] == [0, 0, 0]
+
+
+def test_what_one_holder_moves_between_joint_accounts_stays_theirs() -> None:
+    couple = products(
+        ("anna", "giro", "CHECKING", "DE02120300000000202051", "Anna Müller und Ben Müller"),
+        ("anna", "tagesgeld", "CALL_MONEY", "DE02100500000054540402", "Anna Müller und Ben Müller"),
+    )
+    out = {"amount": -200, "on": "2024-05-03", "name": "Anna Müller"}
+    into = {"amount": 200, "on": "2024-05-03", "name": "Anna Müller", "product": "tagesgeld"}
+    gift = {"amount": 200, "on": "2024-05-03", "name": "Peter Vogel", "product": "tagesgeld"}
+    assert own(out, into, of=couple) == {"t000": "TRANSFER_SAVINGS", "t001": "TRANSFER_SAVINGS"}
+    assert own(out, gift, of=couple) == {}

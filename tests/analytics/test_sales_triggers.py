@@ -241,11 +241,21 @@ def test_a_large_income_is_told_for_60_days(days: int, tells: bool) -> None:
     assert (LARGE in windfall(9000.0, day=TODAY - timedelta(days=days))) == tells
 
 
-@pytest.mark.parametrize(
-    "category", ["BANKFINANCE_CREDITINCOME", "TRANSFER_INTERNAL", "TRANSFER_REFUND", "SHOPPING_ELECTRONICS", "OTHER_INCOME"]
-)
+@pytest.mark.parametrize("category", ["BANKFINANCE_CREDITINCOME", "TRANSFER_INTERNAL", "TRANSFER_REFUND", "SHOPPING_ELECTRONICS"])
 def test_pay_outs_transfers_and_refunds_are_no_income(category: str) -> None:
     assert LARGE not in windfall(9000.0, category=category)
+
+
+def test_a_gift_is_a_large_income() -> None:
+    assert windfall(9000.0, category="OTHER_INCOME")[LARGE] == 900_000
+
+
+def test_what_private_people_give_is_part_of_an_average_month() -> None:
+    given = book("OTHER_INCOME", months(*WHOLE, 5), 600.0, "Eltern", "Zuschuss")
+    small = wage(days=months(*WHOLE, 28), euros=400.0, name="Alt GmbH")
+    gift = book("OTHER_INCOME", [TODAY - timedelta(days=20)], 1500.0, "Oma", "Zum Geburtstag")
+    assert LARGE not in triggers_of(everyday(), given, small, gift)
+    assert LARGE in triggers_of(everyday(), small, gift)
 
 
 @pytest.mark.parametrize(("first", "tells"), [(date(2026, 2, 1), True), (date(2026, 2, 2), False)])

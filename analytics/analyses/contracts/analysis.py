@@ -61,7 +61,10 @@ def _payments(streams: GatheredStreams, recognised_streams: pl.DataFrame, bookin
     slot_rows = streams.rows.with_columns(slot=pl.Series(streams.rhythm.slot), inlier=pl.Series(streams.rhythm.inlier))
     phases = streams.rows.select(pl.col("stream").unique(maintain_order=True)).with_columns(phase=pl.Series(streams.rhythm.phase))
     rows = slot_rows.join(recognised_streams.join(phases, on="stream"), on="stream", how="inner", maintain_order="left")
-    return rows.with_columns(regular=pl.Series(find_regular(rows, starts_of(rows["stream"]), bookings["purpose"][rows["row"]])))
+    is_regular = pl.Series(find_regular(rows, starts_of(rows["stream"]), bookings["purpose"][rows["row"]]))
+    # Fees of the bank have no payee: a single one for something else is no payment of this contract.
+    is_nameless = bookings["counterparty_key"][rows["row"]].fill_null("") == ""
+    return rows.with_columns(regular=is_regular).filter(is_regular | ~is_nameless)
 
 
 def _forecast(payments: pl.DataFrame) -> pl.DataFrame:

@@ -21,6 +21,8 @@ RARE_PERIODS, MAX_YEARLY_CHANGE = ("HALFYEAR_ONE", "YEAR_ONE", "YEAR_TWO"), 0.35
 FINAL_PAYMENT_WORDS = r"(?i)schlussrechnung|schlussabrechnung|letzte rate|schlussrate|endabrechnung"
 FINAL_PAYMENT_STEMS = ("rate", "teilzahlung", "rechnung")
 """Every text that names an instalment or a final payment contains one of these: they are searched faster, and few texts match."""
+PRIVATE_INCOME = "OTHER_INCOME"
+"""What a private person gives back is no refund of a contract."""
 BOOKING_COLUMNS = ("user", "category", "insurance", "partner", "purpose", "as_of")
 COUNTERPARTY_COLUMNS = ("counterparty_name", "counterparty_iban", "counterparty_bic", "ultimate_name")
 
@@ -29,7 +31,9 @@ def describe_contracts(
     forecasts: pl.DataFrame, payments: pl.DataFrame, others: pl.DataFrame, bookings: pl.DataFrame
 ) -> tuple[pl.DataFrame, pl.DataFrame, pl.Series]:
     """The contracts (frame `CONTRACTS`), their bookings (frame `CONTRACT_BOOKINGS`), and the rows of these among all bookings."""
-    unsorted_members = pl.concat([payments.select("stream", "row", "booked_on", "cents", "regular"), _refunds(payments, others)])
+    is_gift = bookings["effective_category"][others["row"]] == PRIVATE_INCOME
+    refunds = _refunds(payments, others.filter(~is_gift))
+    unsorted_members = pl.concat([payments.select("stream", "row", "booked_on", "cents", "regular"), refunds])
     members = _sort_members(unsorted_members, bookings["id"])
     members = members.hstack(bookings[[*BOOKING_COLUMNS, *COUNTERPARTY_COLUMNS]][members["row"]])
     regular = members.filter("regular")

@@ -27,6 +27,7 @@ MIN_USUAL_PRIOR = 0.4
 """Categories with at least this prior are mostly paid by contract."""
 FIRST_MONTHLY_PERIOD, FIRST_RARE_PERIOD = period_names().index("MONTH_ONE"), period_names().index("HALFYEAR_ONE")
 """Indices of periods: those before the first are weekly, those from the second on are rare."""
+YEAR_PERIOD = period_names().index("YEAR_ONE")
 FOUR_WEEKS_PERIOD = period_names().index("WEEK_FOUR")
 """Nobody has a habit of four weeks: what comes every 28 days with the same amount is a fee."""
 MIN_RARE_TIMING = 0.85
@@ -34,6 +35,11 @@ MIN_RARE_TIMING = 0.85
 usual categories: premiums and fees come some days later, and at another price, every year."""
 MIN_EVIDENCE = 0.7
 """The evidence required of two payments."""
+MIN_FEE_TIMING, MIN_CARD_FEE_TIMING, MIN_FEE_EVENNESS = 0.95, 0.99, 0.75
+FEE_WORDS = r"(?i)beitrag|mitglied|jahresentgelt|jahresgeb|jahrespreis|\bpacht|kfz-?st|kraftfahrzeugst|hundest|grundst|zweitwohn"
+"""Words of fees that come every year. They are read only in payments that are one or two years apart."""
+DIGITAL_CATEGORIES = ("SHOPPING_DIGITALCONTENT", "SERVICES_ONLINE", "RECREATION_ONLINE")
+"""Categories in which the same amount a year later is a subscription. Elsewhere it may be the same trip."""
 CHANNEL_EVIDENCE, REPETITION_EVIDENCE = 0.9, 0.7
 MIN_HABIT_TIMING = 0.9
 MAX_SINGLE_PERIODS, MAX_SINGLE_DAYS = 1.5, 7
@@ -54,11 +60,35 @@ PERIODS_BY_MONTHS = {
 def recognise_contracts(gathered_streams: GatheredStreams, bookings: pl.DataFrame) -> pl.DataFrame:
     """The streams that are contracts: `stream`, `period` (index in `periods()`), `period_confidence` (null if sure), `score`."""
     streams = _score_streams(gathered_streams)
-    repeated_streams = streams.filter(_is_contract()).with_columns(
+    is_yearly_fee = pl.col("stream").is_in(_yearly_fees(gathered_streams, streams, bookings).implode())
+    repeated_streams = streams.filter(_is_contract() | is_yearly_fee).with_columns(
         period_confidence=pl.when(pl.col("slots") == FEW_SLOTS).then(pl.min_horizontal("score", MAX_PERIOD_CONFIDENCE))
     )
     columns = ["stream", "period", "period_confidence", "score"]
     return pl.concat([repeated_streams.select(columns), _single_payments(gathered_streams, streams, bookings).select(columns)])
+
+
+def _yearly_fees(gathered_streams: GatheredStreams, streams: pl.DataFrame, bookings: pl.DataFrame) -> pl.Series:
+    """The streams of two or three payments in as many years that are fees, whatever they are for: direct debits of the same
+    amount, digital services of the same amount on the same day of the year, or payments that all name a fee.
+    """
+    is_yearly = (pl.col("period") == YEAR_PERIOD) & (pl.col("n") == pl.col("slots")) & (pl.col("slots") <= FEW_SLOTS + 1)
+    few = streams.filter(
+        is_yearly,
+        pl.col("timing") >= MIN_FEE_TIMING,
+        pl.col("evenness") >= MIN_FEE_EVENNESS,
+        pl.col("doubt") < DOUBTFUL_AMOUNT,
+    )
+    rows = gathered_streams.rows.join(few.select("stream"), on="stream", how="semi", maintain_order="left")
+    texts = bookings.select("purpose", "booking_text", "counterparty_name")[rows["row"]]
+    text = texts.select(pl.concat_str(pl.all().fill_null(""), separator=" ")).to_series()
+    is_digital = bookings["effective_category"][rows["row"]].is_in(DIGITAL_CATEGORIES)
+    marks = rows.select("stream", fee=text.str.contains(FEE_WORDS), digital=is_digital)
+    stream_marks = marks.group_by("stream").agg(pl.col("fee", "digital").all())
+    with_marks = few.join(stream_marks, on="stream", maintain_order="left")
+    is_on_the_day = pl.col("digital") & (pl.col("timing") >= MIN_CARD_FEE_TIMING)
+    is_same = (pl.col("deviation") == 0) & (pl.col("debit") | is_on_the_day)
+    return with_marks.filter(is_same | pl.col("fee"))["stream"]
 
 
 def _score_streams(gathered_streams: GatheredStreams) -> pl.DataFrame:
@@ -75,6 +105,7 @@ def _score_streams(gathered_streams: GatheredStreams) -> pl.DataFrame:
         obliged=pl.mean("obliged") > 0.5,
         repeated=pl.mean("repeated") > 0.3,
         doubt=pl.max("doubt"),
+        step=pl.col("cents").diff().abs().median(),
     )
     median, deviation = medians(streams["n"].to_numpy(), gathered_streams.rows["cents"].abs().cast(pl.Float64).to_numpy())
     evidence = pl.max_horizontal(
@@ -82,10 +113,13 @@ def _score_streams(gathered_streams: GatheredStreams) -> pl.DataFrame:
         pl.when("steady").then(CHANNEL_EVIDENCE).otherwise(0.0),
         pl.when("repeated").then(REPETITION_EVIDENCE).otherwise(0.0),
     )
+    # A price may double and halve again: most payments are equal to the one before.
+    is_marked = pl.col("repeated") | pl.col("steady") | pl.col("card")
+    is_stepwise = (pl.col("step") == 0) & (pl.col("n") >= MANY_SLOTS) & is_marked
     scored_streams = streams.with_columns(
         evidence=evidence,
         deviation=pl.Series(deviation),
-        evenness=1 - pl.min_horizontal(1.0, pl.Series(4 * deviation / median)),
+        evenness=1 - pl.min_horizontal(1.0, pl.Series(4 * deviation / median), pl.when(is_stepwise).then(0.0)),
         period=pl.Series(gathered_streams.rhythm.period),
         timing=pl.Series(gathered_streams.rhythm.timing),
         slots=pl.Series(gathered_streams.rhythm.slots),
@@ -124,11 +158,16 @@ def _is_contract() -> pl.Expr:
         & (pl.col("evenness") >= min_evenness)
     )
     habit = (pl.col("prior") <= MAX_HABIT_PRIOR) & ~pl.col("steady") & ~pl.col("repeated")
-    equal = (pl.col("timing") >= MIN_HABIT_TIMING) & (pl.col("deviation") == 0)
-    even = pl.col("evenness") >= pl.when(usual).then(MIN_EVENNESS).otherwise(MIN_EVENNESS_UNUSUAL)
+    is_equal_amount = (pl.col("deviation") == 0) | ((pl.col("step") == 0) & (slots >= MANY_SLOTS)).fill_null(False)
+    equal = (pl.col("timing") >= MIN_HABIT_TIMING) & is_equal_amount
+    # Meals at school differ from month to month, but are debited on the same mandate every month.
+    is_debited = pl.col("repeated") & pl.col("debit") & (slots >= MANY_SLOTS) & (pl.col("timing") >= MIN_HABIT_TIMING)
+    even = pl.col("evenness") >= pl.when(usual | is_debited).then(MIN_EVENNESS).otherwise(MIN_EVENNESS_UNUSUAL)
     is_marked = pl.col("steady") | pl.col("repeated") | (pl.col("prior") >= MIN_SINGLE_PRIOR)
     is_fee = equal & (
-        pl.col("debit") | (pl.col("card") & (pl.col("prior") >= MIN_USUAL_PRIOR)) | (pl.col("period") == FOUR_WEEKS_PERIOD)
+        pl.col("debit")
+        | ((pl.col("card") | (slots >= MANY_SLOTS)) & (pl.col("prior") >= MIN_USUAL_PRIOR))
+        | (pl.col("period") == FOUR_WEEKS_PERIOD)
     )
     appointment = (pl.col("period") < FIRST_MONTHLY_PERIOD) & ~is_marked & ~is_fee  # friends who meet every Friday
     return (pl.col("timing") >= min_timing) & even & firm & (~habit | equal) & ~appointment

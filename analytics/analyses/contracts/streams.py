@@ -41,8 +41,8 @@ MUNICIPAL_PARTNERS = ("STADTKASSE", "GEMEINDEKASSE")
 PUBLIC_PARTNERS = (*MUNICIPAL_PARTNERS, "FINANZAMT", "HAUPTZOLLAMT", "BUNDESKASSE")
 """Partners to which one person pays for different things, each in its own rhythm."""
 TAX_TOPICS = {
-    "vat": r"umsatzst|mehrwertst|\bust\b|\bust-|\bustva\b",
-    "income": r"einkommenst|\best\b|\best-|\beinkst\b",
+    "vat": r"umsatzst|mehrwertst|\bums\. ?st|\bumst\b|\bust\b|\bust-|\bustva\b",
+    "income": r"einkommenst|\beink\. ?st|\best\b|\best-|\beinkst\b",
     "vehicle": r"kfz|kraftfahrzeug|kraftst",
     "property": r"grundsteuer|grundst|\bgrst\b|grundbesitz",
     "dog": r"hundest",
@@ -64,8 +64,12 @@ MAX_HABIT_PRIOR = 0.2
 """Categories with at most this prior are habits, unless a mandate, a standing order or equal amounts show otherwise."""
 MIN_SINGLE_PRIOR = 0.9
 """With at least this prior a single booking may be a contract."""
+MIN_EQUAL_PAYMENTS = 6
+"""At least this many payments of one amount may be a contract, though others of the same payee differ."""
+MAX_CARD_PAYMENTS, MIN_EQUAL_SHARE = 80, 0.9
+"""Payments by card to one payee, at most this many, of which at least this share have an amount that comes often."""
 MAX_SPREAD = 0.3
-MAX_BOOKINGS_PER_SLOT = 1.5
+MAX_BOOKINGS_PER_SLOT = 1.25
 """A stream with more bookings per slot holds several contracts."""
 DOUBTFUL_KIND, DOUBTFUL_AMOUNT = 1, 2
 """How doubtful the parts of an unclear stream are (`doubt`): told apart by kind or by amount. Parts of others are not (0)."""
@@ -78,8 +82,9 @@ MAX_MANDATES_PER_BOOKING = 0.5
 RECURRING_STEMS = ("folge", "wiederhol", "rcur")
 """Parts of the words by which banks mark a recurring direct debit."""
 MAX_OVERLAP_DAYS, MAX_PAUSE_PERIODS = 15, 2.2
-MAX_PRICE_FACTOR = 1.67
-"""A contract continues at a new price that differs by at most this factor, after a pause of at most `MAX_PAUSE_PERIODS`."""
+MAX_PRICE_FACTOR, MAX_MANDATE_PRICE_FACTOR = 1.67, 3.0
+"""A contract continues at a new price that differs by at most this factor, after a pause of at most `MAX_PAUSE_PERIODS`; on the
+same mandate it may differ more."""
 ROW_COLUMNS = (
     "row",
     "user",
@@ -198,7 +203,10 @@ def _candidates(bookings: pl.DataFrame) -> pl.DataFrame:
         (groups.points > MAX_HABIT_PRIOR * CERTAIN_POINTS * groups.rows) | (2 * groups.firm > groups.rows) | is_even
     )
     is_candidate = is_repeated | (groups.points >= MIN_SINGLE_PRIOR * CERTAIN_POINTS * groups.rows)
-    candidates = rows.filter(is_candidate[group])
+    habits = rows.filter(~is_candidate[group])
+    candidates = pl.concat(
+        [rows.filter(is_candidate[group]), _equal_payments(habits, groups.rows[group[~is_candidate[group]]], bookings)]
+    )
     facts = bookings.select("id", "channel", "insurance", "category")[candidates["row"]]
     is_fee = (pl.col("category") == STUDY_CATEGORY) & (candidates["prior"] == SEMESTER_PRIOR)
     return candidates.hstack(
@@ -208,6 +216,19 @@ def _candidates(bookings: pl.DataFrame) -> pl.DataFrame:
             obliged=(pl.col("insurance") != UNRELATED) | (pl.col("category") == TAX_CATEGORY) | is_fee,
         )
     )
+
+
+def _equal_payments(rows: pl.DataFrame, sizes: Integers, bookings: pl.DataFrame) -> pl.DataFrame:
+    """Of the rows that are habits as a whole, with the size of their group: payments of amounts that come often. Parents who send
+    the same sum every month also send others; a subscription paid by card gets a new price.
+    """
+    channel = bookings["channel"][rows["row"]]
+    is_transfer = channel.is_in([Channel.TRANSFER, Channel.STANDINGORDER, Channel.UNKNOWN])
+    is_card = (channel == Channel.CARD) & pl.Series((sizes >= MIN_EQUAL_PAYMENTS) & (sizes <= MAX_CARD_PAYMENTS))
+    payments = rows.with_columns(card=is_card, size=pl.Series(sizes)).filter(is_transfer | is_card)
+    frequent = payments.filter(pl.len().over("group_key", "cents") >= MIN_EQUAL_PAYMENTS)
+    is_rare_otherwise = pl.len().over("group_key") >= MIN_EQUAL_SHARE * pl.col("size")
+    return frequent.filter(~pl.col("card") | is_rare_otherwise).select(rows.columns)
 
 
 @compiled
@@ -379,13 +400,14 @@ def _with_main_sign(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _split_by_kind(rows: pl.DataFrame, bookings: pl.DataFrame) -> pl.DataFrame:
-    """The rows with streams split by category, and by the number of the contract or else of the customer, where at least two of
-    them appear at least twice.
+    """The rows with streams split by category, by whether a card was used, and by the number of the contract or else of the
+    customer, where at least two of them appear at least twice.
     """
     texts = bookings.select("purpose", "category")[rows["row"]]
     _, customer_number = references.written_numbers(texts["purpose"])
     number = pl.select(kind=pl.coalesce(references.contract_number(texts["purpose"]), customer_number)).to_series()
-    return _split_by(_split_by(rows, texts["category"].alias("kind")), number)
+    by_category = _split_by(rows, texts["category"].alias("kind"))
+    return _split_by(_split_by(by_category, rows["card"].cast(pl.String).alias("kind")), number)
 
 
 def _split_by(rows: pl.DataFrame, kinds: pl.Series) -> pl.DataFrame:
@@ -414,23 +436,48 @@ def _split_by_amount(rows: pl.DataFrame, _: pl.DataFrame) -> pl.DataFrame:
     size = pl.col("cents").abs()
     level_rows = sort_by_day(rows.with_columns(level=_amount_levels(rows)), "level").set_sorted("level")
     level_rhythm = rhythm(stream_dates(level_rows, "level"))
+    is_one_mandate = (pl.n_unique("mandate") == 1) & pl.col("mandate").first().is_not_null()
     levels = level_rows.group_by("level", maintain_order=True).agg(
-        pl.first("stream"), first=pl.min("booked_on"), last=pl.max("booked_on"), size=size.median()
+        pl.first("stream"),
+        first=pl.min("booked_on"),
+        last=pl.max("booked_on"),
+        size=size.median(),
+        mandate=pl.when(is_one_mandate).then(pl.first("mandate")),
     )
-    dated_levels = levels.with_columns(days=pl.Series(periods().days[np.maximum(level_rhythm.period, 0)])).sort(
-        "stream", "first", "level"
-    )
-    before = pl.col("last").shift()
-    follows = (
-        (pl.col("stream") == pl.col("stream").shift())
-        & (pl.col("first") > before - pl.duration(days=MAX_OVERLAP_DAYS))
-        & ((pl.col("first") - before).dt.total_days() < MAX_PAUSE_PERIODS * pl.col("days"))
-        & (pl.col("size") / pl.col("size").shift()).is_between(1 / MAX_PRICE_FACTOR, MAX_PRICE_FACTOR)
-    )
-    # Chains are counted in each stream anew: the key of a contract must not depend on which other users are there.
-    chain_number = (~follows.fill_null(value=False)).cum_sum()
-    numbered_levels = dated_levels.select("level", "stream", chain=chain_number)
-    own_number = pl.col("chain") - pl.col("chain").min().over("stream")
-    chains = numbered_levels.select("level", chain=own_number).sort("level")["chain"]
+    dated_levels = levels.with_columns(days=pl.Series(periods().days[np.maximum(level_rhythm.period, 0)])).sort("level")
+    chains = _chains(dated_levels)
     chain = chains.gather(level_rows["level"] - 1)  # levels are numbered from one
     return level_rows.with_columns(stream=pl.struct("stream", chain).hash()).drop("level")
+
+
+def _chains(levels: pl.DataFrame) -> pl.Series:
+    """By amount level (they are numbered from one) the number of its chain in its stream: levels of which each follows another
+    one as its new price. Of several levels before, the one with the nearest amount is followed.
+
+    Chains are counted in each stream anew: the key of a contract must not depend on which other users are there.
+    """
+    before = levels.select("stream", level_before="level", last_before="last", size_before="size", mandate_before="mandate")
+    factor = pl.max_horizontal(pl.col("size") / pl.col("size_before"), pl.col("size_before") / pl.col("size"))
+    is_same_mandate = (pl.col("mandate") == pl.col("mandate_before")).fill_null(value=False)
+    max_factor = pl.when(is_same_mandate).then(MAX_MANDATE_PRICE_FACTOR).otherwise(MAX_PRICE_FACTOR)
+    pause = (pl.col("first") - pl.col("last_before")).dt.total_days()
+    successions = (
+        levels.join(before, on="stream")
+        .filter(
+            pl.col("level") != pl.col("level_before"),
+            pl.col("first") > pl.col("last_before") - pl.duration(days=MAX_OVERLAP_DAYS),
+            pl.col("last") > pl.col("last_before"),
+            pause < MAX_PAUSE_PERIODS * pl.col("days"),
+            factor <= max_factor,
+        )
+        .with_columns(factor=factor)
+        .sort("factor", "level", "level_before")
+        .unique("level", keep="first", maintain_order=True)
+        .unique("level_before", keep="first", maintain_order=True)
+    )
+    root = np.arange(levels.height, dtype=np.int64)
+    root[successions["level"].to_numpy().astype(np.int64) - 1] = successions["level_before"].to_numpy().astype(np.int64) - 1
+    while not np.array_equal(root[root], root):
+        root = root[root]
+    roots = levels.select("stream", root=pl.Series(root))
+    return roots.select(pl.col("root").rank("dense").over("stream").cast(pl.Int64) - 1).to_series().alias("chain")

@@ -18,10 +18,22 @@ MIN_MAIN_WAGE_CENTS = 80_000
 """A lower wage is a side job, which is not a life event by itself."""
 MAX_CHANGE_DAYS, END_DAYS = 75, 62
 MIN_CHANGE_SHARE, MIN_CHANGE_CENTS = 0.03, 5_000
+MONTH_DAYS = 30.4
+"""Wages by the week are compared with those of a month by this many days."""
 TRAINING_PAY = "TRAINING_PAY"
-MIN_CHANGE_SWINGS = 2
+MIN_CHANGE_SWINGS = 1.5
 """A new level differs by at least this many times what wages usually differ from one month to the next."""
+MIN_UNEVEN_SHARE = 0.005
+"""Wages that usually differ by at least this share from one month to the next are paid by the hour."""
+MIN_OUTSIDE_SHARE = 0.5
+"""A new level lies outside the range of the wages before by at least this share of the range."""
 MAX_WAGES_BEFORE, MIN_WAGES_BEFORE = 6, 3
+MATERNITY_BENEFIT, PARENTAL_BENEFIT = "MATERNITY_BENEFIT", "PARENTAL_BENEFIT"
+MAX_MATERNITY_DAYS = 62
+MAX_LEAVE_DAYS = 150
+"""A wage that stays out up to this long before maternity or parental benefit rests: a birth is no end of a job."""
+MAX_WAGE_END_DAYS = 75
+"""A pension that begins within this time of the end of a wage replaces it, even if a partner has a pension already."""
 MIN_TRAINING_PAYS, MIN_FIRST_WAGES = 3, 2
 MAX_AFTER_TRAINING_DAYS = 200
 """A first job follows an apprenticeship within this time."""
@@ -47,7 +59,7 @@ def career(evidence: EventEvidence, runs: pl.DataFrame, bookings: pl.DataFrame) 
     """The events of this group. `bookings` are all bookings, for the costs of a business."""
     return [
         *_employment(evidence, runs),
-        *_wage_changes(evidence),
+        *_wage_changes(evidence, runs),
         _retirement(runs),
         _self_employment(evidence, bookings),
         *_studies(evidence, runs),
@@ -55,7 +67,8 @@ def career(evidence: EventEvidence, runs: pl.DataFrame, bookings: pl.DataFrame) 
 
 
 def _is_main_wage() -> pl.Expr:
-    return (pl.col("median") >= MIN_MAIN_WAGE_CENTS) | (pl.col("kind") == "TRAINING_PAY")
+    monthly = pl.col("median") * pl.max_horizontal(pl.lit(1.0), MONTH_DAYS / pl.col("length"))
+    return (monthly.round() >= MIN_MAIN_WAGE_CENTS) | (pl.col("kind") == "TRAINING_PAY")
 
 
 def _employment(evidence: EventEvidence, runs: pl.DataFrame) -> list[pl.DataFrame]:
@@ -71,6 +84,7 @@ def _employment(evidence: EventEvidence, runs: pl.DataFrame) -> list[pl.DataFram
     pairs = successions(new, ended_runs, MAX_CHANGE_DAYS)
     new_runs = with_first_ever(evidence, runs_without_predecessor(evidence, new, pairs, wages), *WAGE_KINDS)
     ended_wages = runs_without_successor(evidence, ended_runs.filter(_is_main_wage()), pairs, END_DAYS, *WAGE_KINDS)
+    ended_wages = _without_leave(evidence, ended_wages)
     later_wages = new_runs.filter(~pl.col("first_ever"), ~pl.col("waiting"))
     return [
         change_events(pairs, "EMPLOYMENT_CHANGE", "Neuer Arbeitgeber"),
@@ -110,9 +124,19 @@ def _employment(evidence: EventEvidence, runs: pl.DataFrame) -> list[pl.DataFram
     ]
 
 
+def _without_leave(evidence: EventEvidence, ended_wages: pl.DataFrame) -> pl.DataFrame:
+    """The ended wages without those that maternity or parental benefit follows."""
+    benefits = evidence.rows.filter(pl.col("kind").is_in([MATERNITY_BENEFIT, PARENTAL_BENEFIT])).select("user", paid="booked_on")
+    if benefits.is_empty():
+        return ended_wages
+    is_near = (pl.col("paid") - pl.col("last")).dt.total_days().is_between(-MAX_MATERNITY_DAYS, MAX_LEAVE_DAYS)
+    resting_wages = ended_wages.join(benefits, on="user").filter(is_near)
+    return ended_wages.join(resting_wages, on="contract", how="anti", maintain_order="left")
+
+
 def _first_jobs(evidence: EventEvidence) -> pl.DataFrame:
-    """The first wages after an apprenticeship, at the same employer or another: `user`, `day`, `confirmed`, `ids`, `name`,
-    `latest`.
+    """The first wages after an apprenticeship at the same employer: `user`, `day`, `confirmed`, `ids`, `name`, `latest`. A wage
+    of another employer is a change of employers.
     """
     columns = pl.Schema(
         {
@@ -132,46 +156,79 @@ def _first_jobs(evidence: EventEvidence) -> pl.DataFrame:
     users = wages.group_by("user", maintain_order=True).agg(
         trainings=is_training.sum(),
         trained_until=pl.col("booked_on").filter(is_training).last(),
+        trainer=pl.col("counterparty_key").filter(is_training).last(),
+        employer=pl.col("counterparty_key").filter(is_wage).first(),
         days=pl.col("booked_on").filter(is_wage).head(MIN_FIRST_WAGES),
         ids=pl.col("id").filter(is_wage).head(MIN_FIRST_WAGES),
         name=pl.col("counterparty_name").filter(is_wage).first().fill_null(""),
         latest=pl.col("amount_cents").filter(is_wage).first(),
     )
     with_two_wages = users.filter(pl.col("trainings") >= MIN_TRAINING_PAYS, pl.col("days").list.len() == MIN_FIRST_WAGES)
+    with_two_wages = with_two_wages.filter(pl.col("trainer") == pl.col("employer"))
     first_wages = with_two_wages.with_columns(day=pl.col("days").list.first(), confirmed=pl.col("days").list.last())
     gap = (pl.col("day") - pl.col("trained_until")).dt.total_days()
     return first_wages.filter(gap.is_between(1, MAX_AFTER_TRAINING_DAYS)).select(columns.names())
 
 
-def _wage_changes(evidence: EventEvidence) -> list[pl.DataFrame]:
-    """Lasting changes of wages: a wage and the next one are both above or below the median of those before, by more than wages
-    differ from month to month, so that the hours of a month are not taken for a new level.
+def _wage_changes(evidence: EventEvidence, runs: pl.DataFrame) -> list[pl.DataFrame]:
+    """Lasting changes of wages: a wage and the next one lie outside the range of those before, by more than wages differ from
+    month to month, so that the hours of a month are not taken for a new level. Wages by the hour need a third month.
+
+    Wages of one employer are compared across a pause: whoever returns from parental leave to fewer hours earns less.
     """
-    main_contracts = evidence.runs.filter(pl.col("kind").is_in(WAGE_KINDS), _is_main_wage()).select("contract")
-    first_jobs = _first_jobs(evidence).select("user", hired="day")
-    if main_contracts.is_empty():
+    main_runs = runs.filter(pl.col("kind").is_in(WAGE_KINDS), _is_main_wage()).sort("user", "kind", "payee", "first", "contract")
+    if main_runs.is_empty():
         return []
-    payments = evidence.payments.join(main_contracts, on="contract", how="semi", maintain_order="left")
-    middle = pl.col("cents").rolling_median(MAX_WAGES_BEFORE, min_samples=MIN_WAGES_BEFORE).shift(1).over("contract")
-    swing = pl.col("cents").diff().abs().rolling_median(MAX_WAGES_BEFORE, min_samples=2).shift(1).over("contract")
+    chains = main_runs.select("contract", "name", chain=(~pl.col("resumed")).cum_sum())
+    payments = evidence.payments.join(chains, on="contract").sort("chain", "day", "id")
     wages = payments.with_columns(
-        after=pl.col("cents").shift(-1).over("contract"),
-        next=pl.col("id").shift(-1).over("contract"),
-        confirmed=pl.col("day").shift(-1).over("contract"),
-        middle=middle,
-        swing=swing.fill_null(0.0),
-    ).drop_nulls(["after", "middle"])
-    names = evidence.runs.select("contract", "name")
-    wages = wages.join(names, on="contract", maintain_order="left").with_columns(
-        rise=pl.min_horizontal("cents", "after") - pl.col("middle"), fall=pl.col("middle") - pl.max_horizontal("cents", "after")
+        after=pl.col("cents").shift(-1).over("chain"),
+        later=pl.col("cents").shift(-2).over("chain"),
+        next=pl.col("id").shift(-1).over("chain"),
+        next_day=pl.col("day").shift(-1).over("chain"),
+        later_day=pl.col("day").shift(-2).over("chain"),
+        middle=_of_wages_before(pl.col("cents").rolling_median(MAX_WAGES_BEFORE, min_samples=MIN_WAGES_BEFORE)),
+        swing=_of_wages_before(pl.col("cents").diff().abs().rolling_median(MAX_WAGES_BEFORE, min_samples=2)).fill_null(0.0),
+        least=_of_wages_before(pl.col("cents").rolling_min(MAX_WAGES_BEFORE, min_samples=MIN_WAGES_BEFORE)),
+        # A bonus is no level, so the second highest wage counts; it is the highest of four fifths of them.
+        most=_of_wages_before(pl.col("cents").rolling_quantile(0.8, "lower", MAX_WAGES_BEFORE, min_samples=MIN_WAGES_BEFORE)),
+        second_least=_of_wages_before(
+            pl.col("cents").rolling_quantile(0.2, "higher", MAX_WAGES_BEFORE, min_samples=MIN_WAGES_BEFORE)
+        ),
     )
+    is_uneven = pl.col("swing") >= MIN_UNEVEN_SHARE * pl.col("middle")
+    wages = wages.with_columns(
+        last=pl.when(is_uneven).then("later").otherwise("after"),
+        confirmed=pl.when(is_uneven).then("later_day").otherwise("next_day"),
+    ).drop_nulls(["last", "middle"])
+    lowest, highest = pl.min_horizontal("cents", "after", "last"), pl.max_horizontal("cents", "after", "last")
+    is_above = lowest > pl.col("most") + MIN_OUTSIDE_SHARE * (pl.col("most") - pl.col("second_least"))
+    is_below = highest < pl.col("least") - MIN_OUTSIDE_SHARE * (pl.col("most") - pl.col("least"))
+    wages = wages.with_columns(
+        rise=pl.when(is_above).then(lowest - pl.col("middle")), fall=pl.when(is_below).then(pl.col("middle") - highest)
+    )
+    first_jobs = _first_jobs(evidence).select("user", hired="day")
     after_hire = (pl.col("day") - pl.col("hired")).dt.total_days()
     is_first_job = after_hire.is_between(0, MAX_AFTER_TRAINING_DAYS).fill_null(False)  # it is no raise
     wages = wages.join(first_jobs, on="user", how="left", maintain_order="left").filter(~is_first_job)
     return [
         _shifts(wages, "rise", "SALARY_INCREASE", "Gehalt steigt"),
-        _shifts(wages, "fall", "SALARY_DECREASE", "Gehalt sinkt"),
+        _shifts(_without_maternity(evidence, wages), "fall", "SALARY_DECREASE", "Gehalt sinkt"),
     ]
+
+
+def _of_wages_before(value: pl.Expr) -> pl.Expr:
+    return value.shift(1).over("chain")
+
+
+def _without_maternity(evidence: EventEvidence, wages: pl.DataFrame) -> pl.DataFrame:
+    """The wages without those around maternity benefit: then the employer pays only the rest of the usual wage."""
+    benefits = evidence.rows.filter(pl.col("kind") == MATERNITY_BENEFIT).select("user", paid="booked_on")
+    if benefits.is_empty():
+        return wages
+    is_near = (pl.col("day") - pl.col("paid")).dt.total_days().abs() <= MAX_MATERNITY_DAYS
+    in_protection = wages.join(benefits, on="user").filter(is_near).select("user", "id")
+    return wages.join(in_protection, on=["user", "id"], how="anti", maintain_order="left")
 
 
 def _shifts(wages: pl.DataFrame, direction: str, item: str, description: str) -> pl.DataFrame:
@@ -179,8 +236,8 @@ def _shifts(wages: pl.DataFrame, direction: str, item: str, description: str) ->
         shifted=(pl.col(direction) >= MIN_CHANGE_CENTS)
         & (pl.col(direction) >= MIN_CHANGE_SHARE * pl.col("middle"))
         & (pl.col(direction) >= MIN_CHANGE_SWINGS * pl.col("swing"))
-    )
-    changes = shifted_wages.filter("shifted", ~pl.col("shifted").shift(1).over("contract").fill_null(False))
+    ).with_columns(pl.col("shifted").fill_null(False))
+    changes = shifted_wages.filter("shifted", ~pl.col("shifted").shift(1).over("chain").fill_null(False))
     return events(
         changes,
         item,
@@ -194,22 +251,21 @@ def _shifts(wages: pl.DataFrame, direction: str, item: str, description: str) ->
 
 
 def _retirement(runs: pl.DataFrame) -> pl.DataFrame:
-    """The first pension of a user, unless wages continue beside it."""
-    pensions = runs.filter(pl.col("kind") == "PENSION")
-    if pensions.is_empty():
+    """The first pension of a user, unless wages continue beside it, and a pension that begins when a wage ends."""
+    pensions = runs.filter(pl.col("kind") == "PENSION").sort("user", "first", "contract")
+    first_pensions = pensions.unique("user", keep="first", maintain_order=True)
+    new = pensions.filter("new").with_columns(is_first=pl.col("contract").is_in(first_pensions["contract"].implode()))
+    if new.is_empty():
         return LIFE_EVENTS.to_frame()
-    pensions = pensions.sort("user", "first", "contract")
-    first = pensions.unique("user", keep="first", maintain_order=True).filter("new")
-    if first.is_empty():
-        return LIFE_EVENTS.to_frame()
-    working = runs.filter(pl.col("kind").is_in(WAGE_KINDS), pl.col("median") >= MIN_MAIN_WAGE_CENTS).select(
-        "user", wage_until="last"
+    wages = runs.filter(pl.col("kind").is_in(WAGE_KINDS), _is_main_wage()).select("user", is_paid="active", wage_until="last")
+    with_wages = new.join(wages, on="user", how="left", maintain_order="left")
+    days_after = (pl.col("wage_until") - pl.col("first")).dt.total_days()
+    replaces_wage = days_after.is_between(-MAX_WAGE_END_DAYS, MAX_WAGE_END_DAYS) & ~pl.col("is_paid")
+    pensions_beside_wages = with_wages.group_by(new.columns, maintain_order=True).agg(
+        replaces_wage=replaces_wage.any(), works_on=(days_after > MAX_WAGE_DAYS_AFTER_PENSION).any()
     )
-    latest = working.group_by("user").agg(pl.col("wage_until").max())
-    with_wages = first.join(latest, on="user", how="left", maintain_order="left")
-    wage_days_after = (pl.col("wage_until") - pl.col("first")).dt.total_days()
     return events(
-        with_wages.filter((wage_days_after <= MAX_WAGE_DAYS_AFTER_PENSION).fill_null(True)),
+        pensions_beside_wages.filter((pl.col("is_first") & ~pl.col("works_on")) | pl.col("replaces_wage")),
         "RETIREMENT_START",
         pl.col("first"),
         "Rente oder Pension beginnt",

@@ -22,6 +22,10 @@ MAX_MONTH_DAYS = 31
 MAX_OPENING_BOOKINGS = 3
 """The evidence for the start of a contract is at most this many of its first bookings."""
 INCOME_CATEGORIES = tuple(name for name in CATEGORY_CODES.categories if name.startswith("INCOME_"))
+OWN_PLAN_KINDS = {"TRANSFER_SAVINGS": "OWN_SAVINGS_PLAN", "TRANSFER_SECURITIES": "OWN_SECURITIES_PLAN"}
+"""Regular transfers to own savings and depots are no contracts, but their start and end are events."""
+OTHER_INCOME = "OTHER_INCOME"
+"""Money from private people and unknown senders: income of a month, but no regular one."""
 BOOKING_COLUMNS = (
     "id",
     "user",
@@ -52,7 +56,7 @@ class EventEvidence:
     months: pl.DataFrame
     """`user` and `month`: each full month between the first booking and the as-of date."""
     income: pl.DataFrame
-    """The bookings in categories of income: `user`, `id`, `day`, `cents`, `payer`, `name`."""
+    """The bookings in categories of income: `user`, `id`, `category`, `day`, `cents`, `payer`, `name`."""
     rows: pl.DataFrame
     """Single bookings with their `kind`."""
     runs: pl.DataFrame
@@ -108,8 +112,14 @@ def nth_booking_days(evidence: EventEvidence, frame: pl.DataFrame, day: pl.Expr,
 
 
 def _income(snapshot: Snapshot) -> pl.DataFrame:
-    columns = {"day": "booked_on", "cents": "amount_cents", "payer": "counterparty_key", "name": "counterparty_name"}
-    return snapshot.bookings.select("user", "id", **columns).filter(snapshot.are_in(INCOME_CATEGORIES))
+    columns = {
+        "category": "effective_category",
+        "day": "booked_on",
+        "cents": "amount_cents",
+        "payer": "counterparty_key",
+        "name": "counterparty_name",
+    }
+    return snapshot.bookings.select("user", "id", **columns).filter(snapshot.are_in((*INCOME_CATEGORIES, OTHER_INCOME)))
 
 
 def _bookings_with_kind(snapshot: Snapshot) -> pl.DataFrame:
@@ -127,13 +137,26 @@ def _bookings_with_kind(snapshot: Snapshot) -> pl.DataFrame:
 
 
 def _regular_payments(snapshot: Snapshot, rows: pl.DataFrame) -> pl.DataFrame:
-    """The regular payments of contracts in the categories of kinds, each with the most frequent kind of its contract."""
+    """The regular payments of contracts in the categories of kinds, each with the most frequent kind of its contract, and those
+    of transfers to own savings.
+    """
     contract_keys = snapshot.contracts.filter(pl.col("category").is_in(CATEGORIES)).select(user_key("id")).to_series()
     payments = snapshot.payments.filter("regular").filter(user_key("contract").is_in(contract_keys.implode()))
     keyed_payments = payments.with_columns(contract=_user_contract("contract"), key=user_key("id"))
     kinds = keyed_payments.join(rows.select("kind", key=user_key("id")), on="key").group_by("contract", "kind").len()
     kinds = kinds.sort(-pl.col("len").cast(pl.Int64), "kind").unique("contract", keep="first", maintain_order=True)
-    payments_with_kind = keyed_payments.join(kinds.select("contract", "kind"), on="contract")
+    plan_kinds = snapshot.savings_plans.select(
+        contract=_user_contract("id"),
+        kind=pl.col("category").replace_strict(OWN_PLAN_KINDS, default=None, return_dtype=pl.String),
+    ).drop_nulls("kind")
+    plan_payments = snapshot.savings_plan_payments.filter("regular").with_columns(contract=_user_contract("contract"))
+    columns = ["user", "contract", "kind", "id", "booked_on", "amount_cents"]
+    payments_with_kind = pl.concat(
+        [
+            keyed_payments.join(kinds.select("contract", "kind"), on="contract").select(columns),
+            plan_payments.join(plan_kinds, on="contract").select(columns),
+        ]
+    )
     return payments_with_kind.select("user", "contract", "kind", "id", day="booked_on", cents="amount_cents").sort(
         "user", "contract", "day", "id"
     )
@@ -147,7 +170,7 @@ def _contract_runs(snapshot: Snapshot, payments: pl.DataFrame, histories: pl.Dat
         second=pl.col("day").get(1, null_on_oob=True),
     )
     lengths = trees.periods_frame().select(period="system_name", length=pl.col("days").cast(pl.Int64))
-    contracts = snapshot.contracts.select(
+    contracts = pl.concat([snapshot.contracts, snapshot.savings_plans]).select(
         "user",
         "insurance",
         "period",

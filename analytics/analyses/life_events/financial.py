@@ -17,7 +17,9 @@ from analytics.analyses.snapshot import Snapshot
 from analytics.frames import LIFE_EVENTS
 
 MAX_PAYOUT_DAYS = 60
-MIN_LOAN_CENTS = 50_000
+MIN_LOAN_CENTS = 10_000
+MAX_TRANCHE_DAYS = 100
+"""A pay-out by the same lender within this time belongs to the same loan: a student loan is paid out month by month."""
 MIN_OTHER_CONTRACTS, MAX_MOVE_DAYS = 5, 60
 
 
@@ -40,6 +42,8 @@ def _loans(evidence: EventEvidence, runs: pl.DataFrame) -> pl.DataFrame:
     payouts = evidence.rows.filter(pl.col("kind") == "PAYOUT", pl.col("amount_cents") >= MIN_LOAN_CENTS).join(
         evidence.histories, on="user"
     )
+    since_tranche = (pl.col("booked_on") - pl.col("booked_on").shift(1).over("user", "counterparty_key")).dt.total_days()
+    payouts = payouts.sort("user", "booked_on", "id").filter((since_tranche > MAX_TRANCHE_DAYS).fill_null(True))
     if new.is_empty() and payouts.is_empty():
         return LIFE_EVENTS.to_frame()
     is_late = (pl.col("booked_on") - pl.col("start")).dt.total_days() >= MIN_HISTORY_DAYS

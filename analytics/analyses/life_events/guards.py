@@ -11,6 +11,8 @@ from analytics.native.compiling import compiled
 
 MIN_CONFIDENCE = 0.7
 COOLDOWN_DAYS = 180
+COOLDOWNS = {"SALARY_INCREASE": 60, "SALARY_DECREASE": 60, "LARGEINCOME": 25}
+"""Items with another minimum number of days between two events: each of these has a level of its own to be compared with."""
 MIN_HISTORY_DAYS, MIN_HISTORY_PERIODS = 45, 1.5
 ACTIVITY_DAYS, MIN_ACTIVITY_BOOKINGS = 60, 10
 YEAR_DAYS = 365
@@ -114,7 +116,7 @@ def events(
 
 
 def space_events(all_events: pl.DataFrame) -> pl.DataFrame:
-    """The events with enough confidence, those of one item at least `COOLDOWN_DAYS` apart.
+    """The events with enough confidence, those of one item at least `COOLDOWN_DAYS` or its `COOLDOWNS` apart.
 
     Of events of one day the most certain one is kept, then the one with the most evidence. No two different events are equal in
     this order, so that chance never decides.
@@ -133,15 +135,16 @@ def space_events(all_events: pl.DataFrame) -> pl.DataFrame:
     )
     group = sorted_events.select(pl.struct("user", "item").rle_id()).to_series().cast(pl.Int64)
     keep = np.zeros(sorted_events.height, np.bool_)
-    _space(group.to_numpy(), sorted_events["event_date"].to_physical().cast(pl.Int64).to_numpy(), keep)
+    cooldown = sorted_events["item"].replace_strict(COOLDOWNS, default=COOLDOWN_DAYS, return_dtype=pl.Int64)
+    _space(group.to_numpy(), sorted_events["event_date"].to_physical().cast(pl.Int64).to_numpy(), cooldown.to_numpy(), keep)
     return sorted_events.filter(pl.Series(keep)).sort("user", "event_date", "item")
 
 
 @compiled
-def _space(group: NDArray[np.int64], day: NDArray[np.int64], keep: NDArray[np.bool_]) -> None:
+def _space(group: NDArray[np.int64], day: NDArray[np.int64], cooldown: NDArray[np.int64], keep: NDArray[np.bool_]) -> None:
     latest = 0
     for row in range(group.size):
         is_new_group = row == 0 or group[row] != group[row - 1]
-        if is_new_group or day[row] - latest >= COOLDOWN_DAYS:
+        if is_new_group or day[row] - latest >= cooldown[row]:
             keep[row] = True
             latest = day[row]

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from analytics.analyses.life_events.evidence import INCOME_CATEGORIES, EventEvidence
+from analytics.analyses.life_events.evidence import INCOME_CATEGORIES, OTHER_INCOME, EventEvidence
 from analytics.analyses.snapshot import CATEGORY_CODES, Snapshot
 
 MIN_MONTHS, MAX_MONTHS = 3, 12
@@ -26,7 +26,7 @@ def sum_months(snapshot: Snapshot) -> pl.DataFrame:
     rows = pl.DataFrame(
         {"user": user, "day": day, "category": snapshot.category.to_physical(), "cents": snapshot.bookings["amount_cents"]}
     )
-    counted_rows = rows.filter(snapshot.are_in(INCOME_CATEGORIES) | (day >= since_by_user.gather(user)))
+    counted_rows = rows.filter(snapshot.are_in((*INCOME_CATEGORIES, OTHER_INCOME)) | (day >= since_by_user.gather(user)))
     categories = len(CATEGORY_CODES.categories)
     month = pl.col("day").dt.year() * 12 + pl.col("day").dt.month() - 1
     key = (pl.col("user") * MONTH_STRIDE + month) * categories + pl.col("category")
@@ -51,13 +51,12 @@ def latest_months(months: pl.DataFrame, min_months: int, max_months: int) -> pl.
     return months.filter(rank <= max_months, pl.len().over("user") >= min_months)
 
 
-def monthly_incomes(months: pl.DataFrame, sums_by_month: pl.DataFrame) -> pl.DataFrame:
-    """The months with `income`, the sum of all categories of income in cents, 0 where there is none."""
-    income_sums = (
-        sums_by_month.filter(pl.col("category").str.starts_with("INCOME_"))
-        .group_by("user", "month")
-        .agg(income=pl.col("cents").sum())
-    )
+def monthly_incomes(months: pl.DataFrame, sums_by_month: pl.DataFrame, *, with_other: bool = False) -> pl.DataFrame:
+    """The months with `income`, the sum of all categories of income in cents, 0 where there is none; on request with other
+    income, such as what parents give to a student.
+    """
+    is_income = pl.col("category").str.starts_with("INCOME_") | (pl.lit(with_other) & (pl.col("category") == OTHER_INCOME))
+    income_sums = sums_by_month.filter(is_income).group_by("user", "month").agg(income=pl.col("cents").sum())
     return months.join(income_sums, on=["user", "month"], how="left", maintain_order="left").with_columns(
         pl.col("income").fill_null(0)
     )
@@ -65,9 +64,9 @@ def monthly_incomes(months: pl.DataFrame, sums_by_month: pl.DataFrame) -> pl.Dat
 
 def large_incomes(evidence: EventEvidence, sums_by_month: pl.DataFrame) -> pl.DataFrame:
     """`user`, `day`, `payer`, `cents`, `ids`, `average`: the income by one payer on one day, if it is large compared with the
-    average of the up to twelve full months before; at least three are needed.
+    average of the up to twelve full months before; at least three are needed. A gift or an inheritance is an income, too.
     """
-    monthly = _months_before(monthly_incomes(evidence.months, sums_by_month))
+    monthly = _months_before(monthly_incomes(evidence.months, sums_by_month, with_other=True))
     payment_keys, incoming = ["user", "day", "payer"], evidence.income.filter(pl.col("cents") > 0)
     payments = incoming.group_by(payment_keys).agg(pl.col("cents").sum())
     with_history = payments.with_columns(month=pl.col("day").dt.month_start()).join(monthly, on=["user", "month"])

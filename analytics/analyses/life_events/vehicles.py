@@ -14,6 +14,8 @@ MIN_HISTORY_DAYS = 548
 """One and a half years: a history this long contains earlier yearly payments."""
 MIN_TAX_CYCLE_DAYS = 350
 """Tax that differs and comes again sooner is for another vehicle: plates are often kept."""
+MAX_TAX_CYCLE_DAYS = 380
+"""The same tax on about the same day of the next year is for the same vehicle, even if it has a new plate after a move."""
 MIN_PRICE_CENTS = 200_000
 MAX_TAX_DAYS = 410
 EVENT_COLUMNS = ("user", "day", "name", "latest", "ids", "confidence")
@@ -36,7 +38,7 @@ def vehicles(evidence: EventEvidence, runs: pl.DataFrame) -> list[pl.DataFrame]:
     policies = _policies(insurances, runs, signs, taxes)
     start_rows = pl.concat([part.select(EVENT_COLUMNS) for part in (policies, new_taxes, leases)])
     starts = events(start_rows, "VEHICLE_START", pl.col("day"), "Neues Fahrzeug", pl.col("ids"), pl.col("confidence"))
-    return [starts, _vehicle_ends(insurances, runs, taxes, signs)]
+    return [starts, _vehicle_ends(evidence, insurances, runs, taxes, signs)]
 
 
 def _car_insurances(evidence: EventEvidence) -> pl.DataFrame:
@@ -76,7 +78,9 @@ def _taxes(evidence: EventEvidence) -> pl.DataFrame:
     rows = evidence.rows.filter(pl.col("kind") == "VEHICLE_TAX", pl.col("amount_cents") < 0).join(evidence.histories, on="user")
     plate = folded_text().str.extract(PLATE).str.replace_all(r"\W", "").fill_null("")
     taxes = rows.with_columns(plate=plate).sort("user", "booked_on", "id")
-    first = pl.int_range(pl.len()).over("user", "plate") == 0
+    since_same_tax = (pl.col("booked_on") - pl.col("booked_on").shift(1).over("user", "amount_cents")).dt.total_days()
+    is_known = since_same_tax.is_between(MIN_TAX_CYCLE_DAYS, MAX_TAX_CYCLE_DAYS).fill_null(False)
+    first = (pl.int_range(pl.len()).over("user", "plate") == 0) & ~is_known
     is_late = (pl.col("booked_on") - pl.col("start")).dt.total_days() >= MIN_HISTORY_DAYS
     gap = (pl.col("booked_on") - pl.col("booked_on").shift(1).over("user", "plate")).dt.total_days()
     differs = pl.col("amount_cents") != pl.col("amount_cents").shift(1).over("user", "plate")
@@ -85,14 +89,18 @@ def _taxes(evidence: EventEvidence) -> pl.DataFrame:
     ).select("user", "new", "changed", day="booked_on", name=pl.lit(""), latest="amount_cents", ids=pl.concat_list("id"))
 
 
-def _vehicle_ends(insurances: pl.DataFrame, runs: pl.DataFrame, taxes: pl.DataFrame, signs: pl.DataFrame) -> pl.DataFrame:
-    """The events of users whose policies and leases have all ended, and who no longer pay premiums or tax."""
+def _vehicle_ends(
+    evidence: EventEvidence, insurances: pl.DataFrame, runs: pl.DataFrame, taxes: pl.DataFrame, signs: pl.DataFrame
+) -> pl.DataFrame:
+    """The events of users whose policies and leases have all ended, and who no longer pay premiums or tax, or get tax back. The
+    vehicle is given up when the time is over for which the last premium or rate was paid.
+    """
     car = (pl.col("insurance") == "VEHICLE_CAR") | (pl.col("kind") == "VEHICLE_ACQUISITION")
     vehicle_runs = runs.filter(pl.col("kind").is_in(["VEHICLE_INSURANCE", "VEHICLE_ACQUISITION"]), car).sort(
         "user", "last", "contract"
     )
     ends = vehicle_runs.group_by("user", maintain_order=True).agg(
-        pl.col("over").all(), pl.last("last", "due", "closing", "name", "latest", "as_of"), pl.max("ended_since")
+        pl.col("over").all(), pl.last("last", "length", "due", "closing", "name", "latest", "as_of"), pl.max("ended_since")
     )
     if not ends["over"].any():
         return LIFE_EVENTS.to_frame()
@@ -103,11 +111,13 @@ def _vehicle_ends(insurances: pl.DataFrame, runs: pl.DataFrame, taxes: pl.DataFr
         ends.filter("over")
         .join(latest_payments, on="user", how="left")
         .join(latest_taxes, on="user", how="left", maintain_order="left")
+        .join(_tax_refunds(evidence), on="user", how="left", maintain_order="left")
     )
-    is_untaxed = ((pl.col("as_of") - pl.col("tax")).dt.total_days() > MAX_TAX_DAYS).fill_null(True)
+    is_refunded = (pl.col("refunded") > pl.col("tax")).fill_null(False)
+    is_untaxed = is_refunded | ((pl.col("as_of") - pl.col("tax")).dt.total_days() > MAX_TAX_DAYS).fill_null(True)
     is_unpaid = (pl.col("paid") <= pl.col("last")).fill_null(True)
-    day = pl.max_horizontal("last", "tax")
-    untaxed_since = pl.col("tax").dt.offset_by(f"{MAX_TAX_DAYS + 1}d")
+    day = pl.max_horizontal(pl.col("last") + pl.duration(days="length"), pl.when(~is_refunded).then("tax"))
+    untaxed_since = pl.when(is_refunded).then("refunded").otherwise(pl.col("tax").dt.offset_by(f"{MAX_TAX_DAYS + 1}d"))
     return events(
         ended_vehicles.filter(is_untaxed, is_unpaid),
         "VEHICLE_END",
@@ -117,3 +127,9 @@ def _vehicle_ends(insurances: pl.DataFrame, runs: pl.DataFrame, taxes: pl.DataFr
         pl.lit(0.8),
         known_since=pl.max_horizontal("ended_since", untaxed_since),
     )
+
+
+def _tax_refunds(evidence: EventEvidence) -> pl.DataFrame:
+    """`user`, and the last day on which vehicle tax was paid back (`refunded`)."""
+    refunds = evidence.rows.filter(pl.col("kind") == "VEHICLE_TAX", pl.col("amount_cents") > 0)
+    return refunds.group_by("user").agg(refunded=pl.col("booked_on").max())

@@ -41,13 +41,16 @@ READINGS = (
     Reading("INCOME_PENSION", "SURVIVOR_PENSION", "witwe|hinterblieben|waisen"),
     Reading("INCOME_PENSION", "PENSION"),
     Reading("INCOME_STATE_FAMILY", "PARENTAL_BENEFIT", "elterngeld", "beeg"),
+    Reading("INCOME_STATE_FAMILY", "MATERNITY_BENEFIT", "mutterschaft|mutterschutz"),
     Reading("INCOME_STATE_FAMILY", "MAINTENANCE_ADVANCE", "unterhaltsvorsch|uhvorsch|jugendamt", "uvg"),
     Reading("INCOME_STATE_FAMILY", "CHILD_SUPPLEMENT", "kinderzuschlag", "kiz"),
     Reading("INCOME_STATE_FAMILY", "CHILD_BENEFIT"),
     Reading("INCOME_STATE_EDUCATION", "TRAINING_AID", "berufsausbildungsbeihilfe|beihilfeausbildung", "bab"),
     Reading("INCOME_STATE_EDUCATION", "STUDENT_AID", "bafoeg|bafog|ausbildungsfoerd|ausbildungsford"),
     Reading("INCOME_STATE_EDUCATION", "SCHOLARSHIP", "stipend|foerderwerk|studienstift"),
+    Reading("INCOME_OTHER", "MATERNITY_BENEFIT", "mutterschaft|mutterschutz"),
     Reading("INCOME_OTHER", "", "wohngeld|kurzarbeit|mietzuschuss|gruendungszuschuss"),
+    Reading("INCOME_OTHER", "VEHICLE_TAX", "kfzsteuer|kfzst|kraftfahrzeugst"),
     Reading(
         "INCOME_OTHER",
         "UNEMPLOYMENT_BENEFIT",
@@ -73,7 +76,14 @@ READINGS = (
     Reading("TAXES", "VEHICLE_TAX", "kfzst|kraftfahrzeugst|kraftst"),
     Reading("TAXES", "TRANSFER_TAX", "grunderwerb", "grest"),
     Reading("TAXES", "PROPERTY_TAX", "grundsteuer|grundbesitz", "grst"),
-    Reading("EDUCATION_ACADEMIC", "SEMESTER_FEE", "semester|rueckmeld|ruckmeld|immatrikul|matrik|studienbeitrag"),
+    Reading("EDUCATION_ACADEMIC", "", "semesterkarte|hochschulsport|unisport", "zhs"),
+    Reading(
+        "EDUCATION_ACADEMIC",
+        "SEMESTER_FEE",
+        "semester|sembeitrag|sozialbeitrag|rueckmeld|ruckmeld|immatrikul|matrik|studienbeitrag",
+        "wise|sose",
+    ),
+    Reading("FAMILY_CHILDCARE", "", "betreuteswohnen|servicewohnen|betreuungspauschale|senioren|pflegedienst"),
     Reading("FAMILY_CHILDCARE", "SCHOOL_CARE", f"{SCHOOL_CARE_STEMS}|schule|nachmittag", SCHOOL_CARE_WORDS),
     Reading("FAMILY_CHILDCARE", "CHILDCARE"),
     Reading("FAMILY_CHILDNECESSITIES", "CHILD_NECESSITIES"),
@@ -95,12 +105,25 @@ READINGS = (
     Reading("SAVINGS_ACCOUNT", "SAVINGS_PLAN"),
     Reading("SAVINGS_LIFEBUILDING", "SAVINGS_PLAN"),
     Reading("SAVINGS_OTHER", "SAVINGS_PLAN"),
+    Reading(
+        "MOBILITY_VEHICLEACQUISITION",
+        "",
+        "fahrrad|jobrad|dienstrad|lastenrad|leasingrad|bikeleasing|pedelec",
+        "velo|bike|ebike|rad",
+    ),
     Reading("MOBILITY_VEHICLEACQUISITION", "VEHICLE_ACQUISITION"),
     Reading("INSURANCE_VEHICLE", "VEHICLE_INSURANCE"),
     Reading("INSURANCE_HOME", "HOME_INSURANCE"),
     Reading("BANKFINANCE_OTHER", "SEIZURE", "pfaend|pfand|pfueb|gerichtsvollz|vollstreck|drittschuldner|auskehrung"),
     Reading("OTHER_SPENDING", "SEIZURE", "pfaend|pfand|pfueb|gerichtsvollz|vollstreck|drittschuldner|auskehrung"),
     Reading("OTHER_SPENDING", "COLLECTION", "inkasso"),
+    Reading("TRANSFER_REVERSAL", "", "widerspr|widerruf|aufkundenwunsch|nichtautorisiert|keinmandat", "md01|md06|md07|sl01"),
+    Reading(
+        "TRANSFER_REVERSAL",
+        "RETURNED_DEBIT",
+        "ruecklast|rucklast|rcklast|mangelsdeckung|deckungnicht|unterdeckung|nichteinl|rueckgabelast|rckgabelast"
+        "|lastschriftrueck|rueckgabemang|nichteingel",
+    ),
 )
 READINGS_BY_CATEGORY = {
     category: [reading for reading in READINGS if reading.category == category]
@@ -201,6 +224,8 @@ def _kind_by_tags() -> pl.Expr:
     return (
         pl.when(pl.col("channel") == Channel.DD_RETURN)
         .then(pl.lit("RETURNED_DEBIT"))
+        .when((pl.col("kind") == "RETURNED_DEBIT") & (pl.col("amount_cents") <= 0))
+        .then(pl.lit(""))
         .when((pl.col("amount_cents") < 0) & pl.col("partner").is_in(collectors))
         .then(pl.lit("COLLECTION"))
         .when((pl.col("kind") == "") & (pl.col("freelancer") == "REVENUE") & (pl.col("amount_cents") > 0))

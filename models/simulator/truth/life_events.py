@@ -14,6 +14,7 @@ from models.simulator.people.scene import Scene
 NEW_DAYS, NEW_PERIODS = 45, 1.5
 """A contract is new if its first booking is at least this many days and periods after the start of the history."""
 COOLDOWN_DAYS = 180
+COOLDOWNS = {"SALARY_INCREASE": 60, "SALARY_DECREASE": 60}
 MIN_HISTORY_DAYS = 365
 MONTH_DAYS = 30.4
 ONE_PERIOD_LATER = ("UNEMPLOYMENT_END", "PARENTALLEAVE_END")
@@ -21,11 +22,12 @@ TIMELINE_EVENTS = ("TENANCY", "CHILD_FIRST", "CHILDBENEFIT_END", "STUDIES_START"
 """Events of templates that are taken from the timeline instead of a single contract."""
 WAGE_TEMPLATES = ("salary", "partner_salary", "service_pay", "training_pay")
 """Wages of a household: a change of any of them is an event."""
-MIN_RAISE_RATIO, MIN_RAISE_CENTS, MIN_RAISE_SWINGS = 0.03, 5_000, 2
+MIN_RAISE_RATIO, MIN_RAISE_CENTS, MIN_RAISE_SWINGS = 0.03, 5_000, 1.5
+MIN_UNEVEN_RATIO, MIN_OUTSIDE_RATIO = 0.005, 0.5
 
 
 def event_truth(scene: Scene, contracts: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
-    """`user`, `item`, `date`; the same item is not repeated within half a year."""
+    """`user`, `item`, `date`; the same item is not repeated within its cooldown."""
     runs = _runs(scene, contracts, rows)
     events = pl.concat(
         [
@@ -46,10 +48,10 @@ def event_truth(scene: Scene, contracts: pl.DataFrame, rows: pl.DataFrame) -> pl
 
 
 def _without_repeats(events: pl.DataFrame) -> pl.DataFrame:
-    """The events without those that follow one of the same kind within `COOLDOWN_DAYS`."""
+    """The events without those that follow one of the same kind within `COOLDOWN_DAYS` or its `COOLDOWNS`."""
     distinct_events, last = [], (-1, "", 0)
     for who, item, day in events.select("who", "item", "day").sort("who", "item", "day").iter_rows():
-        if (who, item) != last[:2] or day - last[2] >= COOLDOWN_DAYS:
+        if (who, item) != last[:2] or day - last[2] >= COOLDOWNS.get(item, COOLDOWN_DAYS):
             last = (who, item, day)
             distinct_events.append(last)
     return pl.DataFrame(distinct_events, schema=events.select("who", "item", "day").schema, orient="row")
@@ -137,7 +139,7 @@ def _of_work(scene: Scene, runs: pl.DataFrame) -> pl.DataFrame:
         [
             _events(fresh, first),
             _events(changed, "EMPLOYMENT_CHANGE"),
-            _events(trained, "EMPLOYMENT_FIRST"),
+            _events(trained, "EMPLOYMENT_CHANGE"),
             _events(hired, "EMPLOYMENT_START"),
             _events(left, "EMPLOYMENT_END", pl.col("last") + pl.col("length")),
             _events(ended, "STUDIES_END", pl.col("last") + 183),
@@ -212,7 +214,7 @@ def _of_cars(scene: Scene, runs: pl.DataFrame) -> pl.DataFrame:
         car_contracts.filter(pl.col("over"))
         .join(_happened(scene.lives.days["car_sold"]), on="who")
         .group_by("who")
-        .agg(pl.col("last").max())
+        .agg((pl.col("last") + pl.when(pl.col("name") != "vehicle_tax").then("length").otherwise(0)).max().alias("last"))
     )
     return pl.concat([_events(new_cars, "VEHICLE_START"), _events(sold_cars, "VEHICLE_END", "last")])
 
@@ -239,17 +241,34 @@ def _of_money(scene: Scene, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _raises(rows: pl.DataFrame) -> pl.DataFrame:
-    """Wages that change for good: the next one is at the new level, too."""
+    """Wages that change for good: the next one is at the new level, too, and the one after it if wages differ by the hours. A new
+    level lies outside the range of the six wages before; for a raise a single bonus among them does not count.
+    """
     paying = [t.index for t in templates() if t.name in WAGE_TEMPLATES]
     template = (pl.col("contract") % 2048) // 8
     wages = rows.filter(template.is_in(paying), pl.col("regular").fill_null(False)).sort("contract", "day")
-    middle = pl.col("cents").rolling_median(6, min_samples=3).shift(1).over("contract")
-    swing = pl.col("cents").diff().abs().rolling_median(6, min_samples=2).shift(1).over("contract").fill_null(0.0)
-    wages = wages.with_columns(after=pl.col("cents").shift(-1).over("contract"), middle=middle, swing=swing).drop_nulls("after")
-    change = pl.min_horizontal("cents", "after") - pl.col("middle")
-    fall = pl.col("middle") - pl.max_horizontal("cents", "after")
+    cents = pl.col("cents")
+    before = {
+        "middle": cents.rolling_median(6, min_samples=3),
+        "swing": cents.diff().abs().rolling_median(6, min_samples=2).fill_null(0.0),
+        "low": cents.rolling_min(6, min_samples=3),
+        "second_low": cents.rolling_quantile(0.2, "higher", 6, min_samples=3),
+        "high": cents.rolling_quantile(0.8, "lower", 6, min_samples=3),
+    }
+    wages = wages.with_columns(
+        after=cents.shift(-1).over("contract"),
+        later=cents.shift(-2).over("contract"),
+        **{name: value.shift(1).over("contract") for name, value in before.items()},
+    )
+    is_uneven = pl.col("swing") >= MIN_UNEVEN_RATIO * pl.col("middle")
+    last = pl.when(is_uneven).then("later").otherwise("after")
+    wages = wages.with_columns(last=last).drop_nulls(["last", "middle"])
+    lowest, highest = pl.min_horizontal("cents", "after", "last"), pl.max_horizontal("cents", "after", "last")
+    is_above = lowest > pl.col("high") + MIN_OUTSIDE_RATIO * (pl.col("high") - pl.col("second_low"))
+    is_below = highest < pl.col("low") - MIN_OUTSIDE_RATIO * (pl.col("high") - pl.col("low"))
     least = pl.max_horizontal(pl.lit(MIN_RAISE_CENTS), MIN_RAISE_RATIO * pl.col("middle"), MIN_RAISE_SWINGS * pl.col("swing"))
-    up, down = wages.filter(change >= least), wages.filter(fall >= least)
+    up = wages.filter(is_above, lowest - pl.col("middle") >= least)
+    down = wages.filter(is_below, pl.col("middle") - highest >= least)
     return pl.concat([_events(up, "SALARY_INCREASE", "day"), _events(down, "SALARY_DECREASE", "day")])
 
 

@@ -65,6 +65,11 @@ class TrueLife:
         """Effective income in cents, by month."""
         return self.sums(booking for booking in self.bookings if booking.category.startswith("INCOME_"))
 
+    @cached_property
+    def all_incomes(self) -> Mapping[int, int]:
+        """Income in cents, by month, with what private people give."""
+        return self.sums(booking for booking in self.bookings if booking.category.startswith(("INCOME_", "OTHER_INCOME")))
+
     def sums(self, bookings: Iterable[Booking]) -> Mapping[int, int]:
         """The sum of the bookings of each month, in cents."""
         totals: dict[int, int] = defaultdict(int)

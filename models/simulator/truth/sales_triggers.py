@@ -15,7 +15,7 @@ from models.simulator.truth.plain_users import Booking, TrueLife, months_before
 TRIGGER_TRUTH = pl.Schema({"user": pl.String, "item": pl.String, "trigger_date": pl.Date, "amount": pl.Int64})
 """The triggers that should be there: since when, and about how many cents, where the rule speaks of an amount."""
 LARGE_TRUTH = pl.Schema({"user": pl.String, "date": pl.Date})
-COOLDOWN_DAYS = 180
+COOLDOWN_DAYS = 25
 EVENT_TRIGGERS = {
     "LIFEEVENT_FIRSTAPARTMENT": (("TENANCY_FIRST",), 90),
     "LIFEEVENT_NEWAPARTMENT": (("TENANCY_START", "TENANCY_CHANGE"), 90),
@@ -50,7 +50,7 @@ def trigger_truth(lives: list[TrueLife], unseen_days: int = 0) -> pl.DataFrame:
 
 
 def large_income_truth(lives: list[TrueLife]) -> pl.DataFrame:
-    """The frame `LARGE_TRUTH`: the days of large incomes, none within half a year of the one before."""
+    """The frame `LARGE_TRUTH`: the days of large incomes, none within `COOLDOWN_DAYS` of the one before."""
     rows = []
     for life in lives:
         last = date.min
@@ -144,12 +144,12 @@ def _large_incomes(life: TrueLife) -> list[LargeIncome]:
     """Incomes of at least twice the mean of up to twelve full months before; none if that mean is not positive."""
     incomes: dict[tuple[date, str], int] = defaultdict(int)
     for booking in life.bookings:
-        if booking.category.startswith("INCOME_") and booking.cents > 0:
+        if booking.category.startswith(("INCOME_", "OTHER_INCOME")) and booking.cents > 0:
             incomes[booking.day, booking.payer] += booking.cents
     large_incomes = []
     for (day, _), cents in incomes.items():
         months = [month for month in life.full_months if month < day.year * 12 + day.month - 1][-12:]
-        total = sum(life.incomes.get(month, 0) for month in months)
+        total = sum(life.all_incomes.get(month, 0) for month in months)
         if len(months) >= 3 and total > 0 and cents >= 2 * total / len(months):
             large_incomes.append(LargeIncome(day, cents))
     return large_incomes

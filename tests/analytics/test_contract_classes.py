@@ -1,0 +1,139 @@
+"""Classes of cases in which contracts were missed, torn apart or thrown together, each with small examples of its own."""
+
+from datetime import date
+from typing import Any
+
+import polars as pl
+import pytest
+
+from analytics.analyses.snapshot import snapshot
+from analytics.frames import AS_OF, PRODUCTS
+from tests.analytics.test_contracts import AS_OF_DAY, book, found, monthly, only
+
+OTHER_ACCOUNT = "DE02600501010002034304"
+
+
+def together(*parts: pl.DataFrame) -> pl.DataFrame:
+    """The parts as bookings of one account, with ids of their own."""
+    numbered = [part.with_columns(id=pl.format("{} {}", pl.lit(number), "id")) for number, part in enumerate(parts)]
+    return pl.concat(numbered).sort("booked_on", "id")
+
+
+def periods(bookings: pl.DataFrame) -> list[tuple[str, int]]:
+    """Period and number of payments of each contract."""
+    return sorted(found(bookings).contracts.select("period", "regular_count").rows())
+
+
+# Yearly
+
+
+@pytest.mark.parametrize(
+    ("columns", "is_contract"),
+    [
+        ({"category": "MOBILITY_SERVICES", "purpose": "Plus 4711"}, True),
+        ({"category": "SERVICES_OTHER", "purpose": "Mitgliedsbeitrag", "channel": "TRANSFER"}, True),
+        ({"category": "TAXES", "purpose": "KFZ-STEUER K AB 123"}, True),
+        ({"category": "SHOPPING_OTHER", "purpose": "Einkauf", "channel": "TRANSFER"}, False),
+        ({"category": "SHOPPING_OTHER", "purpose": "Einkauf", "channel": "CARD"}, False),
+    ],
+)
+def test_two_equal_debits_or_fees_a_year_apart_are_a_contract(columns: dict[str, Any], is_contract: bool) -> None:
+    assert bool(periods(book([date(2024, 9, 2), date(2025, 9, 2)], -5400, **columns))) is is_contract
+
+
+def test_a_lease_of_a_garden_rises_every_year() -> None:
+    days = [date(2024, 2, 28), date(2025, 2, 28), date(2026, 3, 2)]
+    garden = {"category": "RECREATION_GARDEN", "channel": "TRANSFER"}
+    assert only(book(days, [-21400, -22100, -22900], purpose="Pacht Garten 12", **garden))["period"] == "YEAR_ONE"
+    assert periods(book(days, [-21400, -22100, -22900], purpose="Pflanzen", **garden)) == []
+
+
+# Amounts
+
+
+def test_a_price_may_double_and_fall_again() -> None:
+    steps = book(monthly(28), [-4900] * 9 + [-2200] * 9 + [-6300] * 10, purpose="MREF+M4711 SVWZ+Ticket")
+    steps = steps.with_columns(category=pl.lit("MOBILITY_PUBLICTRANSPORT"), effective_category=pl.lit("MOBILITY_PUBLICTRANSPORT"))
+    assert periods(steps) == [("MONTH_ONE", 28)]
+
+
+def test_meals_at_school_differ_and_come_every_month() -> None:
+    cents = [-5000 - (place * 1370 % 2900) for place in range(24)]
+    mandate = {"purpose": "MREF+M4711 SVWZ+Schulessen", "category": "FAMILY_OTHER"}
+    assert periods(book(monthly(24), cents, **mandate)) == [("MONTH_ONE", 24)]
+    assert periods(book(monthly(24), cents, category="FAMILY_OTHER", channel="CARD")) == []
+
+
+def test_a_weekly_fee_is_a_contract_and_a_weekly_meeting_none() -> None:
+    mondays = [day.date() for day in pl.datetime_range(date(2025, 6, 2), date(2026, 6, 29), "7d", eager=True)]
+    assert periods(book(mondays, -690, category="RECREATION_SPORTS", channel="UNKNOWN"))[0][0] == "WEEK_ONE"
+    assert periods(book(mondays, -690, category="RECREATION_ENTERTAINMENTFOOD", channel="UNKNOWN")) == []
+
+
+# One payee
+
+
+def test_a_new_price_is_found_beside_another_contract() -> None:
+    power = book(monthly(15), [-4800] * 12 + [-5300] * 3, purpose="Abschlag")
+    gas = book(monthly(15), -9900, purpose="Abschlag")
+    assert periods(together(power, gas)) == [("MONTH_ONE", 15), ("MONTH_ONE", 15)]
+
+
+def test_a_quarterly_loan_beside_a_monthly_one_is_a_contract_of_its_own() -> None:
+    loan = {"category": "HOUSING_FINANCING"}
+    months = book(monthly(24, 28), -89000, purpose="Darlehen 7639600302", **loan)
+    quarters = book(monthly(24, 28)[2::3], -31250, purpose="Darlehen 2163466972", **loan)
+    assert periods(together(months, quarters)) == [("MONTH_ONE", 24), ("QUARTER_ONE", 8)]
+
+
+def test_a_subscription_is_found_beside_single_purchases() -> None:
+    ride = {"category": "MOBILITY_PUBLICTRANSPORT", "partner": "DEUTSCHE_BAHN"}
+    ticket = book(monthly(18, 1), -3800, purpose="Abo 995077", **ride)
+    days = [day.replace(day=5 + place * 7 % 22) for place, day in enumerate(monthly(18))]
+    trips = book(days, [-900 - place * 731 % 3100 for place in range(18)], channel="CARD", **ride)
+    assert periods(together(ticket, trips)) == [("MONTH_ONE", 18)]
+
+
+def test_vat_and_income_tax_are_told_apart_in_short_words() -> None:
+    office = {"category": "TAXES", "partner": "FINANZAMT", "channel": "TRANSFER"}
+    vat = book(monthly(24, 10), [-50000 - place * 1931 % 20000 for place in range(24)], purpose="31/287 UMS.ST 06.24", **office)
+    income = book(monthly(24, 10)[2::3], -109_000, purpose="31/287 EINK.ST 3.VJ.24", **office)
+    assert periods(together(vat, income)) == [("MONTH_ONE", 24), ("QUARTER_ONE", 8)]
+
+
+def test_an_allowance_is_found_beside_other_gifts() -> None:
+    parents = {"category": "OTHER_INCOME", "channel": "TRANSFER", "counterparty_name": "Eltern"}
+    allowance = book(monthly(20), 12000, purpose="Taschengeld", **parents)
+    days = [date(2025, month, 5 + month * 5 % 23) for month in range(1, 10)]
+    gifts = book(days, [1500 + month * 873 % 4000 for month in range(9)], purpose="Danke", **parents)
+    assert periods(together(allowance, gifts)) == [("MONTH_ONE", 20)]
+
+
+def test_gifts_of_a_payee_are_no_refunds_of_a_contract() -> None:
+    mother = {"counterparty_name": "Mutter"}
+    board = book(monthly(20), -15000, category="HOUSING_OTHER", channel="STANDINGORDER", purpose="Kostgeld", **mother)
+    gifts = book([date(2025, 5, 7), date(2025, 12, 24)], 5000, category="OTHER_INCOME", channel="TRANSFER", **mother)
+    assert found(together(board, gifts)).bookings["amount_cents"].max() == -15000
+
+
+def test_a_single_charge_of_the_bank_belongs_to_no_other_fee() -> None:
+    bank = {"category": "BANKFINANCE_OTHER", "counterparty_key": "", "counterparty_name": None, "channel": "UNKNOWN"}
+    fees = book(monthly(20, 28), -995, purpose="Entgelt Girokonto", **bank)
+    charges = book([date(2025, 5, 7), date(2025, 8, 12)], -300, purpose="Entgelt Rücklastschrift", **bank)
+    contracts = found(together(fees, charges))
+    assert contracts.bookings["amount_cents"].unique().to_list() == [-995]
+
+
+# Two banks
+
+
+def test_a_contract_goes_on_at_a_bank_that_writes_no_accounts() -> None:
+    days = monthly(24)
+    gym = {"category": "RECREATION_SPORTS", "counterparty_name": "Sportpark Nord GmbH"}
+    old = book(days[:12], -2500, counterparty_iban=OTHER_ACCOUNT, counterparty_key=OTHER_ACCOUNT, **gym)
+    new = book(days[12:], -2500, product="neu", counterparty_key="sportpark nord", **gym)
+    products = pl.DataFrame(
+        [("anna", name, "CHECKING", None, "Anna Muster", None) for name in ("giro", "neu")], PRODUCTS, orient="row"
+    )
+    as_of = pl.DataFrame({"user": ["anna"], "as_of": [AS_OF_DAY]}, schema=AS_OF)
+    assert snapshot(together(old, new), products, as_of).contracts["regular_count"].to_list() == [24]
