@@ -193,7 +193,8 @@ def _account(element: Element | None) -> StatementAccount:
 def _first_currency(element: Element, lines: pl.DataFrame) -> str | None:
     """The currency of the first balance, or else of the first line."""
     amount = _find(element, "Bal", "Amt")
-    return amount.get("Ccy") if amount is not None else lines["currency"].first()
+    currencies: list[str] = lines["currency"].head(1).to_list()
+    return amount.get("Ccy") if amount is not None else next(iter(currencies), None)
 
 
 def _own_currency(entry: Element) -> str | None:
