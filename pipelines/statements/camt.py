@@ -11,8 +11,10 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
+import polars as pl
 from lxml import etree
 
+from analytics.frames import BOOKINGS
 from pipelines.statements.statement import (
     DayBalance,
     Difference,
@@ -21,13 +23,14 @@ from pipelines.statements.statement import (
     StatementAccount,
     StatementFault,
     Subject,
-    bookings_of_rows,
     cents_of,
     currency_of,
+    frame_of_rows,
     german_amount,
     joined_lines,
     joined_pages,
     purpose_of,
+    tidy,
     with_balance_checked,
     with_period,
 )
@@ -36,6 +39,7 @@ NAMESPACE = re.compile(r"urn:(?:iso:std:iso:20022:tech:xsd|swift:xsd):(?:\$)?(ca
 ENCODINGS = frozenset(("utf-8", "us-ascii", "iso-8859-1", "iso-8859-15", "windows-1252"))
 DECLARATION = re.compile(rb"^(?:\xef\xbb\xbf)?\s*<\?xml[^>]*?encoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")
 FEED_BYTES = 64 * 1024
+CHUNK_ROWS = 2_000
 MIN_BYTES_PER_TAG = 6
 """Real statements have 9 and more: a denser file is built to cost memory."""
 FLOAT = re.compile(r"[0-9]{1,15}\.[0-9]{7,30}")
@@ -66,6 +70,7 @@ def read_camt(content: bytes) -> list[Statement]:
     """All statements of a file; raises `StatementFault` if any part of it cannot be read."""
     _refuse_hostile(content)
     statements: list[Statement] = []
+    frames: list[pl.DataFrame] = []
     rows: list[Row] = []
     batches: list[Difference] = []
     name, entries = "", 0
@@ -76,12 +81,15 @@ def read_camt(content: bytes) -> list[Statement]:
         elif tag == "Ntry":
             entries += 1
             rows.extend(_rows(element, batches))
+            if len(rows) >= CHUNK_ROWS:
+                frames.append(frame_of_rows(rows))
+                rows = []
         else:
-            statement = _statement(name, element, rows, entries, batches)
+            statement = _statement(name, element, pl.concat([*frames, frame_of_rows(rows)]), entries, batches)
             if statements and _is_next_page(element, statements[-1], statement):
                 statement = joined_pages(statements.pop(), statement)
             statements.append(statement)
-            rows, batches, entries = [], [], 0
+            frames, rows, batches, entries = [], [], [], 0
     if not statements:
         raise StatementFault(Reason.FORMAT_UNKNOWN)
     return [with_balance_checked(with_period(statement)) for statement in statements]
@@ -139,13 +147,13 @@ def _format(document: Element) -> str:
     return match[1].upper()
 
 
-def _statement(name: str, element: Element, rows: list[Row], entries: int, batches: list[Difference]) -> Statement:
+def _statement(name: str, element: Element, lines: pl.DataFrame, entries: int, batches: list[Difference]) -> Statement:
     """A statement from its element, whose entries were read before."""
     if not name:
         raise StatementFault(Reason.FORMAT_UNKNOWN)
     account = _account(_find(element, "Acct"))
     if account.currency is None:
-        account = replace(account, currency=_first_currency(element, rows))
+        account = replace(account, currency=_first_currency(element, lines))
     declared = _text(element, "TxsSummry", "TtlNtries", "NbOfNtries")
     differences = list(batches)
     if declared is not None and declared.isdecimal() and int(declared[:9]) != entries:
@@ -154,7 +162,7 @@ def _statement(name: str, element: Element, rows: list[Row], entries: int, batch
     return Statement(
         name,
         account,
-        bookings_of_rows(rows),
+        tidy(lines),
         _day(_find(element, "FrToDt", "FrDtTm")) or (opening.day if opening else None),
         _day(_find(element, "FrToDt", "ToDtTm")) or (closing.day if closing else None),
         opening,
@@ -182,16 +190,17 @@ def _account(element: Element | None) -> StatementAccount:
     )
 
 
-def _first_currency(element: Element, rows: list[Row]) -> str | None:
+def _first_currency(element: Element, lines: pl.DataFrame) -> str | None:
     """The currency of the first balance, or else of the first line."""
     amount = _find(element, "Bal", "Amt")
-    return amount.get("Ccy") if amount is not None else str(rows[0][3]) if rows else None
+    currencies: list[str] = lines["currency"].head(1).to_list()
+    return amount.get("Ccy") if amount is not None else next(iter(currencies), None)
 
 
 def _own_currency(entry: Element) -> str | None:
     """The currency of the account, for entries that leave out their own; the account stands before them."""
     statement = entry.getparent()
-    return _text(statement, "Acct", "Ccy") or _first_currency(statement, [])
+    return _text(statement, "Acct", "Ccy") or _first_currency(statement, BOOKINGS.to_frame())
 
 
 def _balances(element: Element) -> tuple[DayBalance | None, DayBalance | None]:

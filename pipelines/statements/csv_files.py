@@ -86,7 +86,7 @@ def _table(text: str) -> _Table:
 
 def _is_header(layout: CsvFormat, names: Sequence[str], separator: str, line: str) -> bool:
     """Whether a line is the header of a format, or for a format without one, its first line."""
-    if layout.separator != separator:
+    if separator not in layout.separator:
         return False
     return bool(re.search(layout.first_line, line)) if layout.first_line else set(layout.header) <= set(names)
 

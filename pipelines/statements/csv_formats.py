@@ -29,6 +29,7 @@ class CsvFormat:
     booked_on: Names
     amount: Names
     separator: str = ";"
+    """All separators that this bank has used."""
     decimal: str = ","
     day_order: DayOrder = DayOrder.DAY_FIRST
     value_on: Names = ""
@@ -287,6 +288,7 @@ FORMATS = (
     CsvFormat(
         "DKB",
         ("Buchungsdatum", "Wertstellung", "Status", "Zahlungspflichtige*r", "Zahlungsempfänger*in", "Verwendungszweck"),
+        separator=";,",
         booked_on="Buchungsdatum",
         value_on="Wertstellung",
         amount=("Betrag (€)", "Betrag"),
@@ -302,6 +304,7 @@ FORMATS = (
     CsvFormat(
         "DKB card",
         ("Belegdatum", "Wertstellung", "Status", "Beschreibung", "Umsatztyp"),
+        separator=";,",
         is_card=True,
         booked_on=("Wertstellung", "Belegdatum"),
         value_on="Belegdatum",
@@ -311,6 +314,16 @@ FORMATS = (
         name_column="Beschreibung",
         pending=("Status", "Vorgemerkt"),
         closing="^Saldo vom",
+    ),
+    CsvFormat(
+        "DKB card (until 2023)",
+        ("Umsatz abgerechnet und nicht im Saldo enthalten", "Wertstellung", "Belegdatum", "Beschreibung", "Betrag (EUR)"),
+        is_card=True,
+        booked_on=("Wertstellung", "Belegdatum"),
+        value_on="Belegdatum",
+        amount="Betrag (EUR)",
+        purpose=("Ursprünglicher Betrag",),
+        name_column="Beschreibung",
     ),
     CsvFormat(
         "DKB (until 2023)",

@@ -144,7 +144,12 @@ def joined_pages(first: Statement, second: Statement) -> Statement:
 
 def bookings_of_rows(rows: Sequence[Sequence[object]]) -> pl.DataFrame:
     """The frame of bookings from rows with the values of its columns in their order."""
-    return tidy(pl.DataFrame(rows, schema=BOOKINGS, orient="row"))
+    return tidy(frame_of_rows(rows))
+
+
+def frame_of_rows(rows: Sequence[Sequence[object]]) -> pl.DataFrame:
+    """Rows as they stand in the file, a tenth of the size that they have as rows."""
+    return pl.DataFrame(rows, schema=BOOKINGS, orient="row")
 
 
 def tidy(frame: pl.DataFrame) -> pl.DataFrame:

@@ -154,6 +154,25 @@ SAMPLES = (
         closing=-2049,
     ),
     Sample(
+        "DKB",
+        f'"Girokonto","{OWN}"\n""\n"Kontostand vom 09.03.2026:","1.234,56 €"\n""\n'
+        '"Buchungsdatum","Wertstellung","Status","Zahlungspflichtige*r","Zahlungsempfänger*in","Verwendungszweck","Umsatztyp","IBAN",'
+        '"Betrag (€)","Gläubiger-ID","Mandatsreferenz","Kundenreferenz"\n'
+        f'"04.03.26","04.03.26","Gebucht","Erika Muster","Strom AG","Abschlag, März","Ausgang","{OTHER}","-1.062,30 €","","M-4",""\n',
+        ((date(2026, 3, 4), -106230, "Strom AG", OTHER, "MREF+M-4\nSVWZ+Abschlag, März"),),
+        "utf-8-sig",
+        OWN,
+        closing=123456,
+    ),
+    Sample(
+        "DKB card (until 2023)",
+        '"Kreditkarte:";"4871********1234";\n\n"Von:";"01.03.2022";\n"Bis:";"31.03.2022";\n"Saldo:";"-20.49 EUR";\n"Datum:";"31.03.2022";\n\n'
+        '"Umsatz abgerechnet und nicht im Saldo enthalten";"Wertstellung";"Belegdatum";"Beschreibung";"Betrag (EUR)";"Ursprünglicher Betrag";\n'
+        '"Nein";"07.03.2022";"06.03.2022";"Buchladen London";"-20,49";"-17,90 GBP";\n',
+        ((date(2022, 3, 7), -2049, "Buchladen London", None, "-17,90 GBP"),),
+        "iso-8859-1",
+    ),
+    Sample(
         "DKB (until 2023)",
         f'"Kontonummer:";"{OWN} / Girokonto";\n\n"Von:";"01.03.2022";\n"Bis:";"31.03.2022";\n'
         '"Kontostand vom 31.03.2022:";"1.234,56 EUR";\n\n'
