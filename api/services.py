@@ -14,12 +14,13 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import copy_context
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, ParamSpec, TypeVar
 from uuid import UUID
 from weakref import WeakValueDictionary
 from zoneinfo import ZoneInfo
 
+import structlog
 from fastapi import Depends, Request
 from starlette.concurrency import run_in_threadpool
 
@@ -27,16 +28,17 @@ from api.http.asker import asker
 from api.http.response_cache import ResponseCache
 from api.http.responses import Links
 from api.http.shared_checks import SharedChecks
-from pipelines import tombstones
+from pipelines import shared_models, tombstones
 from pipelines.banks.base import Connector
 from pipelines.banks.connectors import connectors
 from pipelines.results import live
-from warehouse import patience
+from warehouse import logs, patience
 from warehouse.errors import Busy, KontorError, TooLate
 from warehouse.fair_slots import FairSlots
 from warehouse.lake.lake import Lake
+from warehouse.postgres import models_in_use
 from warehouse.postgres.async_connections import Connections
-from warehouse.postgres.database import Database
+from warehouse.postgres.database import DATABASE_ERRORS, Database
 from warehouse.postgres.notifications import Arrivals
 from warehouse.postgres.work_state import WorkState
 from warehouse.secrets import hashing
@@ -70,6 +72,7 @@ MONITOR_WAIT_SECONDS = 0.3
 """Enough to replace a connection that a restart of the database has ended."""
 MONITOR_OPTIONS = "-c statement_timeout=1000"
 PAUSES_SECONDS = (0.1, 0.2, 0.4, 0.8)
+log = structlog.get_logger("services")
 
 
 class Lane:
@@ -184,6 +187,7 @@ class Services:
     computations: FairSlots
     """The threads of `tagging`; see `compute`."""
     response_cache: ResponseCache
+    background: list[asyncio.Task[None]] = field(default_factory=list)
 
     @classmethod
     def of(cls, settings: Settings) -> "Services":
@@ -259,6 +263,8 @@ class Services:
         await self.reads.open()
         await self.arrivals.open()
         await self.passwords.run(hashing.decoy)
+        await asyncio.to_thread(shared_models.take_up, self.database, self.settings.home)
+        self.background.append(asyncio.create_task(self._take_up_models()))
         await self.tagging.run(live.version, self.settings.base_url)
         if self.settings.warm_up:
             self.tagging.begin(live.prepare)
@@ -266,7 +272,20 @@ class Services:
         gc.freeze()  # collecting these long-lived objects again and again would stop requests for 0.1 seconds
         gc.enable()
 
+    async def _take_up_models(self) -> None:
+        """Takes up models that were put into use on other machines, until the process ends."""
+        while True:
+            await asyncio.sleep(shared_models.LOOK_SECONDS)
+            try:
+                row = await self.connections.one(models_in_use.ALL_VERSIONS, ())
+                if row is not None and shared_models.outdated_scopes(row[0], self.settings.home):
+                    await asyncio.to_thread(shared_models.take_up, self.database, self.settings.home)
+            except (*DATABASE_ERRORS, OSError) as error:
+                log.warning("models_not_looked_at", error=logs.describe(error))
+
     async def close(self) -> None:
+        for task in self.background:
+            task.cancel()
         self.passwords.close()
         self.changes.close()
         self.tagging.close()

@@ -252,6 +252,41 @@ def log(folder: Path) -> list[RegistryEntry]:
     return [RegistryEntry(**{**values, "overridden": tuple(values["overridden"])}) for values in json.loads(path.read_text())]
 
 
+def files_in_use(folder: Path) -> tuple[str, bytes | None, bytes | None, bytes]:
+    """The version in use (empty for the shipped or shared one), and the contents of its model, its report and the log."""
+    version, model, report = active_version(folder), None, None
+    if version:
+        path = _path(folder, version)
+        model, report = path.read_bytes(), _content(path.with_suffix(".json"))
+    return version, model, report, _content(folder / _LOG) or b"[]"
+
+
+def copy_into_use(folder: Path, version: str, model: bytes | None, report: bytes | None, log_content: bytes) -> None:
+    """Puts a version into use as another folder has it, from the contents of its files. One that cannot be read is refused, and
+    the version before stays in use.
+    """
+    if version and model is not None:
+        path = folder / f"{_valid_version(version)}.npz"
+        if _content(path) != model:
+            write_atomically(path, model)
+        if report is not None:
+            write_atomically(path.with_suffix(".json"), report)
+        find(folder, version)
+    write_atomically(folder / _LOG, log_content)
+    if version:
+        write_atomically(folder / _ACTIVE, version.encode())
+    else:
+        (folder / _ACTIVE).unlink(missing_ok=True)
+
+
+def _content(path: Path) -> bytes | None:
+    """The content of a file; None if there is none."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+
+
 def _put_into_use(
     folder: Path, version: str, *, by: str, at: datetime, why: str, overridden: tuple[str, ...] = (), base: str = SHIPPED_NAME
 ) -> RegistryEntry:

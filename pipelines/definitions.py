@@ -142,9 +142,11 @@ def changed_buckets(context: dg.SensorEvaluationContext, kontor: dg.ResourcePara
 
 def _stale_buckets(kontor: Context) -> list[int]:
     """The buckets with users whose results are not those of their revision."""
+    from pipelines import shared_models
     from pipelines.results import live, tags  # load the taggers, which the code location does not need
     from warehouse.stores import results
 
+    shared_models.take_up(kontor.database, kontor.settings.home)
     base_url = kontor.settings.base_url
     versions = live.version(base_url), live.own_versions(base_url, tags.own_taggers())
     with kontor.database.surveying() as operator:

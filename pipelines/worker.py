@@ -24,7 +24,7 @@ import procrastinate
 import structlog
 from procrastinate import exceptions, jobs, retry
 
-from pipelines import tombstones
+from pipelines import shared_models, tombstones
 from pipelines.banks.session_limits import ProviderSlots
 from pipelines.context import Context, ResultMaker
 from pipelines.dialogues import worker
@@ -291,6 +291,10 @@ def _tidy(context: Context) -> None:
         lost = fetches.resume_lost(operator)
     _store_tally(context)
     moved = worker.advance_overdue(context)
+    try:
+        shared_models.take_up(context.database, context.settings.home)
+    except OSError as error:  # such as a full disk: everything else goes on
+        log.warning("models_not_looked_at", error=logs.describe(error))
     if expired or lost or moved:
         log.info("tidied", expired=expired, lost=lost, dialogues=moved)
 

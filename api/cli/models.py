@@ -268,7 +268,7 @@ def promote(
     from pipelines import training
 
     decision: dict[str, Any] = {"by": by or getpass.getuser(), "at": _now()}
-    with model_errors(), _registry_of(tenant, folder) as (models_folder, tenant_id, _):
+    with model_errors(), _registry_of(tenant, folder) as (models_folder, tenant_id, _), _on_all_machines(tenant_id, folder):
         if tenant_id is None:
             entry = registry.promote(models_folder, version, **decision, why=why, override_reason=override)
             before, after = entry.before, entry.version
@@ -288,9 +288,24 @@ def rollback(
     """Put a model back into use that was in use before, or `shipped`; for a tenant, `shared` is what all others use."""
     from models import registry
 
-    with model_errors(), _registry_of(tenant, folder) as (models_folder, _, base):
+    with model_errors(), _registry_of(tenant, folder) as (models_folder, tenant_id, base), _on_all_machines(tenant_id, folder):
         entry = registry.roll_back(models_folder, version, by=by or getpass.getuser(), at=_now(), why=why, base=base)
     say(f"{entry.version} is in use again, before it {entry.before} was.", as_json)
+
+
+@contextmanager
+def _on_all_machines(tenant_id: UUID | None, folder: Path | None) -> Iterator[None]:
+    """A block that puts a version into use, then in use on all machines. A folder of its own, or an installation without a
+    database yet, concerns nobody else.
+    """
+    from pipelines import shared_models
+
+    settings = read_settings()
+    if folder is not None or not (settings.database_url or (settings.home / "postgres").is_dir()):
+        yield
+        return
+    with open_installation() as installation, shared_models.changing(installation.database, settings.home, tenant_id):
+        yield
 
 
 @contextmanager

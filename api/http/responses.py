@@ -39,9 +39,12 @@ def empty_response() -> Response:
     return Response(status_code=200)
 
 
-def freshness(revision: int, *, precomputed: bool) -> dict[str, str]:
-    """The headers that name the revision of the user's data behind a response, and whether it was computed in advance."""
-    return {"X-Analysis-Revision": str(revision), "X-Analysis-Source": "precomputed" if precomputed else "live"}
+def freshness(revision: int, version: str, *, precomputed: bool) -> dict[str, str]:
+    """The headers that name the revision of the user's data behind a response, the version of model, knowledge and code, and
+    whether it was computed in advance.
+    """
+    source = "precomputed" if precomputed else "live"
+    return {"X-Analysis-Revision": str(revision), "X-Analysis-Version": version, "X-Analysis-Source": source}
 
 
 def self_relation(href: str) -> list[Relation]:

@@ -196,7 +196,7 @@ async def _respond(
         if calibration is not None:
             cached = CachedResponse(cached.state, with_probability(cached.body, calibration), cached.precomputed)
             services.response_cache.put(user_id, key, cached)
-    headers = {**VARY, **freshness(cached.state.revision, precomputed=cached.precomputed)}
+    headers = {**VARY, **freshness(cached.state.revision, cached.state.version, precomputed=cached.precomputed)}
     if len(cached.body) < MIN_GZIP_BYTES or not takes_gzip(request):
         return Response(cached.body, headers={"ETag": f'"{cached.state}{calibrated}"', **headers}, media_type=JSON)
     if cached.gzip_body is None:

@@ -146,7 +146,7 @@ def _with_tags(services: Services, caller: Caller, query: SearchQuery) -> Respon
     for start in range(0, len(shown_rows), BATCH_ROWS):
         writer.add(_bodies(services, query, tagged, shown_rows[start : start + BATCH_ROWS]))
     next_page = _next_page(services, query, shown_rows[-1] if len(rows) > query.limit else None)
-    return writer.response({**freshness(tagged.revision, precomputed=tagged.precomputed), **next_page})
+    return writer.response({**freshness(tagged.revision, tagged.version, precomputed=tagged.precomputed), **next_page})
 
 
 def _rows(owner: Owner, query: SearchQuery, tagged: pl.DataFrame) -> list[Row]:

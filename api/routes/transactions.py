@@ -168,7 +168,9 @@ def _with_tags(request: Request, services: Services, caller: Caller, query: Book
         writer.add(tagged_bodies(services, piece, query.taggers, tagged.version, categorize=query.categorize))
     has_more = bookings.height < matching_bookings.height
     next_page = _next_page(services.links, query, bookings.select(COLUMNS).row(-1)) if has_more else {}
-    return writer.response({"ETag": etag, **freshness(tagged.revision, precomputed=tagged.precomputed), **next_page})
+    return writer.response(
+        {"ETag": etag, **freshness(tagged.revision, tagged.version, precomputed=tagged.precomputed), **next_page}
+    )
 
 
 def tagged_bodies(

@@ -208,10 +208,10 @@ def categoriser_evaluation(
 def categoriser(
     context: dg.AssetExecutionContext, config: CategoriserConfig, kontor: dg.ResourceParam[Context]
 ) -> Iterator[dg.MaterializeResult[None]]:
-    from pipelines import training
+    from pipelines import shared_models, training
 
     decision: dict[str, Any] = {"by": config.by, "why": config.why, "override": config.override}
-    with model_errors_as_failures():
+    with model_errors_as_failures(), shared_models.changing(kontor.database, kontor.settings.home):
         promotion = training.choose(kontor.settings.home, config.version, at=datetime.now(UTC), **decision)
     context.log.info("%s is in use, before it %s was", promotion.after, promotion.before)
     overridden = promotion.entry.overridden if promotion.entry else ()

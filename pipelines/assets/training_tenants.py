@@ -92,12 +92,13 @@ def tenant_categoriser(
     context: dg.AssetExecutionContext, config: TenantCategoriserConfig, kontor: dg.ResourceParam[Context]
 ) -> dg.MaterializeResult[None]:
     from models import registry
-    from pipelines import training
+    from pipelines import shared_models, training
 
     decision: dict[str, Any] = {"by": config.by, "why": config.why, "override": config.override, "at": datetime.now(UTC)}
     with model_errors_as_failures(), facts_as_failures():
         tenant = tenant_id_of(kontor, config.tenant)
-        promotion = training.choose(kontor.settings.home, config.version, **decision, tenant=tenant)
+        with shared_models.changing(kontor.database, kontor.settings.home, tenant):
+            promotion = training.choose(kontor.settings.home, config.version, **decision, tenant=tenant)
     context.log.info("%s is in use, before it %s was", promotion.after, promotion.before)
     folder = training.registry_folder(kontor.settings.home, tenant)
     facts = {

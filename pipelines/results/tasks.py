@@ -11,6 +11,7 @@ from itertools import accumulate, groupby
 from math import ceil
 from typing import Any
 
+from pipelines import shared_models
 from pipelines.context import Context
 from pipelines.engine import run
 from pipelines.engine.executors import workers
@@ -35,6 +36,13 @@ def _context() -> Context:
     return Context.of(Settings())
 
 
+def _context_with_models() -> Context:
+    """The context, with the models in use that were put into use last, on whichever machine."""
+    context = _context()
+    shared_models.take_up(context.database, context.settings.home)
+    return context
+
+
 def export_buckets(buckets: Buckets, *, everything: bool = False) -> dict[int, ExportCounts]:
     context = _context()
     with context.database.locking_buckets(buckets):
@@ -45,13 +53,13 @@ def export_buckets(buckets: Buckets, *, everything: bool = False) -> dict[int, E
 
 
 def tag_buckets(buckets: Buckets, *, everything: bool = False) -> dict[int, BucketTagging]:
-    context = _context()
+    context = _context_with_models()
     with context.database.locking_buckets(buckets):
         return analyse.tag_buckets(context.lake, buckets, tags.tagger(), tags.own_taggers(), everything=everything)
 
 
 def analyse_buckets(buckets: Buckets, *, everything: bool = False) -> dict[int, BucketAnalysis]:
-    context = _context()
+    context = _context_with_models()
     versions = _analysis_versions(context)
     with context.database.locking_buckets(buckets):
         return analyse.analyse_buckets(context.lake, buckets, *versions, everything=everything)
@@ -101,7 +109,7 @@ def run_on_buckets(task: Any, buckets: Buckets, on_progress: OnProgress | None =
     Where a task fails for a group, each of its buckets is tried again alone, so that one bad bucket does not fail the others.
     """
     look = None if options.get("everything") else UNCHANGED.get(task)
-    results = dict(look(_context(), buckets)) if look and buckets else {}
+    results = dict(look(_context_with_models(), buckets)) if look and buckets else {}
     due_buckets = [bucket for bucket in buckets if bucket not in results]
     sizes = {bucket: _context().lake.rows(TRANSACTIONS, bucket) for bucket in due_buckets}
     groups = group_buckets(sizes, workers(Settings())) if task in GROUPED_TASKS else [(bucket,) for bucket in due_buckets]

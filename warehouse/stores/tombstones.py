@@ -34,6 +34,7 @@ KEPT_TABLES = {
     "throttles": "counts of failed logins by a hash, deleted within the hour",
     "unattended_sessions": "counts by a keyed hash, deleted after three days",
     "refused_logins": "keyed hashes of logins that banks have refused, deleted after ninety days",
+    "models_in_use": "trained models, which have sums over the letters of many lines",
     "fetch_counts": "numbers of fetches by bank and outcome",
     "tombstones": "ids of what was erased, so that no backup brings it back",
     "alembic_version": "the version of the tables",

@@ -18,6 +18,7 @@ from warehouse.postgres.tables.base import Base
 from warehouse.postgres.tables.changes import Removal, SyncPoint
 from warehouse.postgres.tables.dialogues import Dialogue
 from warehouse.postgres.tables.forms import FormDesign, RedirectSession
+from warehouse.postgres.tables.models import ModelInUse
 from warehouse.postgres.tables.results import Result, Tombstone
 from warehouse.postgres.tables.secrets import Certificate, SealedValue
 from warehouse.postgres.tables.tags import CategoryChoice, CategoryRule
@@ -41,6 +42,7 @@ __all__ = [
     "Dialogue",
     "FetchCount",
     "FormDesign",
+    "ModelInUse",
     "Position",
     "Product",
     "Provider",
