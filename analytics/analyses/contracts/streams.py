@@ -69,7 +69,7 @@ MIN_EQUAL_PAYMENTS = 6
 MAX_CARD_PAYMENTS, MIN_EQUAL_SHARE = 80, 0.9
 """Payments by card to one payee, at most this many, of which at least this share have an amount that comes often."""
 MAX_SPREAD = 0.3
-MAX_BOOKINGS_PER_SLOT = 1.25
+MAX_BOOKINGS_PER_SLOT = 1.28
 """A stream with more bookings per slot holds several contracts."""
 DOUBTFUL_KIND, DOUBTFUL_AMOUNT = 1, 2
 """How doubtful the parts of an unclear stream are (`doubt`): told apart by kind or by amount. Parts of others are not (0)."""

@@ -257,20 +257,26 @@ def _retirement(runs: pl.DataFrame) -> pl.DataFrame:
     new = pensions.filter("new").with_columns(is_first=pl.col("contract").is_in(first_pensions["contract"].implode()))
     if new.is_empty():
         return LIFE_EVENTS.to_frame()
-    wages = runs.filter(pl.col("kind").is_in(WAGE_KINDS), _is_main_wage()).select("user", is_paid="active", wage_until="last")
+    wages = runs.filter(pl.col("kind").is_in(WAGE_KINDS), _is_main_wage()).select(
+        "user", is_paid="active", wage_until="last", wage_ended_since="ended_since"
+    )
     with_wages = new.join(wages, on="user", how="left", maintain_order="left")
     days_after = (pl.col("wage_until") - pl.col("first")).dt.total_days()
     replaces_wage = days_after.is_between(-MAX_WAGE_END_DAYS, MAX_WAGE_END_DAYS) & ~pl.col("is_paid")
     pensions_beside_wages = with_wages.group_by(new.columns, maintain_order=True).agg(
-        replaces_wage=replaces_wage.any(), works_on=(days_after > MAX_WAGE_DAYS_AFTER_PENSION).any()
+        replaces_wage=replaces_wage.any(),
+        works_on=(days_after > MAX_WAGE_DAYS_AFTER_PENSION).any(),
+        replaced_since=pl.col("wage_ended_since").filter(replaces_wage).min(),
     )
+    is_first = pl.col("is_first") & ~pl.col("works_on")
+    known_since = pl.when(is_first).then("recognised").otherwise(pl.max_horizontal("recognised", "replaced_since"))
     return events(
-        pensions_beside_wages.filter((pl.col("is_first") & ~pl.col("works_on")) | pl.col("replaces_wage")),
+        pensions_beside_wages.filter(is_first | pl.col("replaces_wage")),
         "RETIREMENT_START",
         pl.col("first"),
         "Rente oder Pension beginnt",
         pl.col("opening"),
-        known_since=pl.col("recognised"),
+        known_since=known_since,
     )
 
 

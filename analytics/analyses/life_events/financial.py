@@ -17,9 +17,10 @@ from analytics.analyses.snapshot import Snapshot
 from analytics.frames import LIFE_EVENTS
 
 MAX_PAYOUT_DAYS = 60
-MIN_LOAN_CENTS = 10_000
-MAX_TRANCHE_DAYS = 100
-"""A pay-out by the same lender within this time belongs to the same loan: a student loan is paid out month by month."""
+MIN_LOAN_CENTS, MIN_TRANCHE_CENTS = 50_000, 10_000
+MAX_TRANCHE_DAYS, MAX_MONTHLY_DAYS = 100, 45
+"""A pay-out by the same lender within this time belongs to the same loan: a student loan is paid out month by month. Less than
+`MIN_LOAN_CENTS` is only a loan if it is paid out monthly."""
 MIN_OTHER_CONTRACTS, MAX_MOVE_DAYS = 5, 60
 
 
@@ -39,11 +40,16 @@ def _loans(evidence: EventEvidence, runs: pl.DataFrame) -> pl.DataFrame:
     new = runs.filter("new", pl.col("kind") == "LOAN").select(
         "user", "first", "name", "latest", "opening", "recognised", sure=run_confidence()
     )
-    payouts = evidence.rows.filter(pl.col("kind") == "PAYOUT", pl.col("amount_cents") >= MIN_LOAN_CENTS).join(
+    payouts = evidence.rows.filter(pl.col("kind") == "PAYOUT", pl.col("amount_cents") >= MIN_TRANCHE_CENTS).join(
         evidence.histories, on="user"
     )
     since_tranche = (pl.col("booked_on") - pl.col("booked_on").shift(1).over("user", "counterparty_key")).dt.total_days()
-    payouts = payouts.sort("user", "booked_on", "id").filter((since_tranche > MAX_TRANCHE_DAYS).fill_null(True))
+    until_tranche = (pl.col("booked_on").shift(-1).over("user", "counterparty_key") - pl.col("booked_on")).dt.total_days()
+    is_large = pl.col("amount_cents") >= MIN_LOAN_CENTS
+    is_loan = is_large | (until_tranche <= MAX_MONTHLY_DAYS).fill_null(False)
+    confirmed = pl.when(is_large).then("booked_on").otherwise(pl.col("booked_on").shift(-1).over("user", "counterparty_key"))
+    payouts = payouts.sort("user", "booked_on", "id").with_columns(confirmed=confirmed)
+    payouts = payouts.filter(is_loan, (since_tranche > MAX_TRANCHE_DAYS).fill_null(True))
     if new.is_empty() and payouts.is_empty():
         return LIFE_EVENTS.to_frame()
     is_late = (pl.col("booked_on") - pl.col("start")).dt.total_days() >= MIN_HISTORY_DAYS
@@ -54,7 +60,7 @@ def _loans(evidence: EventEvidence, runs: pl.DataFrame) -> pl.DataFrame:
         name=pl.col("counterparty_name").fill_null(""),
         latest="amount_cents",
         opening=pl.concat_list("id"),
-        recognised="booked_on",
+        recognised="confirmed",
         sure=pl.lit(0.9),
     )
     is_near = (pl.col("first") - pl.col("booked_on")).dt.total_days().is_between(0, MAX_PAYOUT_DAYS)
