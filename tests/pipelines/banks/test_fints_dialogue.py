@@ -244,9 +244,11 @@ def test_a_depot_brings_its_positions(memory: bytes) -> None:
         ":16S:FIN\r\n-"
     )
     holdings = DONE + f"HIWPD:4:6:3+{binary(mt535)}'"
-    parts, _ = fetched(signed_in(UPD_DEPOT), SPA, BALANCE, bookings(), holdings, NO_MORE, memory=memory)
+    parts, _ = fetched(signed_in(UPD_DEPOT), SPA, BALANCE, holdings, bookings(), NO_MORE, memory=memory)
     assert isinstance(parts[2], Holdings)
     stock, bond = parts[2].positions
+    assert isinstance(parts[0], Header)
+    assert parts[0].products[1].balance_cents == 1_177_500
     assert (stock.isin, stock.wkn, stock.total_cents, stock.by_piece, stock.venue) == (
         "DE0005190003",
         "519000",
@@ -256,7 +258,7 @@ def test_a_depot_brings_its_positions(memory: bytes) -> None:
     )
     assert (bond.isin, bond.wkn, bond.total_cents, bond.by_piece, bond.currency) == (None, "A0AAAA", 492_500, False, None)
     for broken in (DONE, DONE + "HIWPD:4:6:3+@3@abc'", OK + f"HIWPD:4:6:3+{binary(mt535)}'"):
-        parts, _ = fetched(signed_in(UPD_DEPOT), SPA, BALANCE, bookings(), broken, NO_MORE, memory=memory)
+        parts, _ = fetched(signed_in(UPD_DEPOT), SPA, BALANCE, broken, bookings(), NO_MORE, memory=memory)
         assert parts[2] == ProductFailure(parts[0].products[1].key, Code.POSITIONS_FAILED)  # type: ignore[attr-defined]
 
 
@@ -278,15 +280,25 @@ def test_a_depot_brings_its_positions(memory: bytes) -> None:
         ("HIRMG:2:2+9010::Abgelehnt'HIRMS:3:2:4+9010::Abgelehnt'", Unusable),
         ("HIRMG:2:2+9050::Fehlerhaft'", Unusable),
         ("HIRMG:2:2+3060::Hinweise'", Unusable),
-        ("HIRMG:2:2+9391::Kundensystem unbekannt'", ScaNeeded),
-        ("HIRMG:2:2+9120::Nachrichtennummer falsch'", ScaNeeded),
-        ("HIRMG:2:2+9075::Starke Authentifizierung nötig'", ScaNeeded),
     ],
 )
 def test_codes_of_a_login_become_faults(memory: bytes, body: str, fault: type[BankFault]) -> None:
     bank = scripted(body)
     assert isinstance(raises(lambda: list(bank.connector().fetch(request(memory)))), fault)
     assert len(bank.received) == 1, "a refused login sends nothing more"
+
+
+@pytest.mark.parametrize("code", ["9391", "9120", "9075"])
+def test_a_session_out_of_step_is_synchronised_once(memory: bytes, code: str) -> None:
+    refusal = f"HIRMG:2:2+9800::Ende+{code}::Nein'"
+    fresh = sync().replace("SYSTEM1", "SYSTEM2")
+    parts, _ = fetched(refusal, fresh, NO_MORE, signed_in(), SPA, BALANCE, bookings(), NO_MORE, memory=memory)
+    assert isinstance(parts[0], Header)
+    assert read_memory(parts[0].memory or b"").system_id == "SYSTEM2"
+    for script in ([refusal, fresh, NO_MORE, refusal], [refusal, fresh, NO_MORE, asked(), NO_MORE]):
+        bank = scripted(*script)
+        assert isinstance(raises(lambda: list(bank.connector().fetch(request(memory)))), ScaNeeded)  # noqa: B023
+        assert not bank.script
 
 
 @pytest.mark.parametrize("code", ["9942", "9910", "9340"])
