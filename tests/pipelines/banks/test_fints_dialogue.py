@@ -364,7 +364,7 @@ def test_an_answer_in_clear_is_read(memory: bytes) -> None:
 
 
 def started(*script: Scene, memory: bytes = b"", **changes: object) -> tuple[Turn, Bank]:
-    bank = scripted(*script)
+    bank = scripted(*((sync(), NO_MORE) if memory else ()), *script)  # a consent asks for the methods of today
     return bank.connector().start(CONSENT, replace(request(memory), **changes)), bank  # type: ignore[arg-type]
 
 
@@ -522,8 +522,8 @@ def test_an_unknown_system_id_is_synchronised_once(memory: bytes) -> None:
     unknown = "HIRMG:2:2+9800::Ende+9391::Kundensystem unbekannt'"
     turn, bank = started(unknown, sync().replace("SYSTEM1", "SYSTEM2"), NO_MORE, asked(), memory=memory)
     assert isinstance(turn.step, EnterTan)
-    assert bank.segment(3, "HKIDN").text(3) == "SYSTEM2"
-    bank = scripted(unknown, sync(), NO_MORE, unknown)
+    assert bank.segment(5, "HKIDN").text(3) == "SYSTEM2"
+    bank = scripted(sync(), NO_MORE, unknown, sync(), NO_MORE, unknown)
     assert isinstance(raises(lambda: bank.connector().start(CONSENT, request(memory))), ScaNeeded)
 
 
@@ -550,7 +550,7 @@ def test_parameters_that_do_not_come_with_the_login_are_asked_anonymously() -> N
 def test_old_bookings_come_with_their_tan_in_the_same_dialogue(memory: bytes) -> None:
     turn, bank = started(signed_in(), SPA, asked(4), memory=memory)
     assert isinstance(turn.step, EnterTan)
-    assert bank.segment(2, "HKKAZ").text(3) == (TODAY - timedelta(days=390)).strftime("%Y%m%d")
+    assert bank.segment(4, "HKKAZ").text(3) == (TODAY - timedelta(days=390)).strftime("%Y%m%d")
     end, bank = resumed(turn, Reply(tan="123456"), bookings(MT940_OLD), BALANCE, NO_MORE)
     assert end.step == Done()
     told = end.parts[1]
@@ -633,3 +633,8 @@ def test_what_no_bank_would_take_is_never_sent(spoilt: str) -> None:
         connector = bank.connector()
         assert raises(lambda: list(connector.fetch(typed))).code in {Code.WRONG_CREDENTIALS, Code.FIELDS_MISSING}  # noqa: B023
         assert not bank.received
+
+
+def test_a_method_that_the_bank_no_longer_offers_leaves_the_customer_the_others(memory: bytes) -> None:
+    bank = scripted(sync("923", bpd("", METHOD_APP)), NO_MORE, asked(code="3955"))
+    assert isinstance(bank.connector().start(CONSENT, request(memory)).step, Wait)
