@@ -121,7 +121,12 @@ def _authenticate(exchange: BankExchange, preparation: Segment) -> None:
         elif exchange.request.order("HKSYN") is None:
             exchange.answer.abort(preparation.number, "9075", NEEDS_SCA)
         return
-    if exchange.method is None:
+    if exchange.request.method == ONE_STEP:  # programs that do not know the customer's methods yet
+        if exchange.request.order("HKSYN") is None:
+            exchange.answer.abort(preparation.number, "9075", NEEDS_SCA)
+        else:
+            confirmation.exempt(exchange, tan_order)
+    elif exchange.method is None:
         exchange.answer.abort(tan_order.number, "9210", "Das Sicherheitsverfahren ist nicht zugelassen.")
     elif tan_order.text(1) != "4" or tan_order.text(2) not in ("HKIDN", "HKTAB"):
         exchange.answer.abort(tan_order.number, "9110", "TAN-Prozess 4 für HKIDN oder HKTAB erwartet.")

@@ -266,6 +266,19 @@ class TestLogin:
         reader.log_in()
         assert {"9075", "9800"} <= set(reader.codes())
 
+    def test_methods_can_be_learned_with_hktan_in_one_step(self, bank: FintsBank) -> None:
+        reader = Program(lambda message: bank.answer(message, NOW).message, "demo2")
+        reader.exchange(reader.identification(), preparation("K"), hktan("4", "HKIDN"), segment("HKSYN", 3, "0"))
+        assert reader.parameters("3920") == ("910", "911", "923")
+        assert reader.all("HISYN")
+        reader.exchange(segment("HKSPA", 1))
+        assert reader.codes(3) == ["9075"], "that is no confirmation"
+
+    def test_a_method_of_somebody_else_is_refused(self, bank: FintsBank) -> None:
+        reader = program(bank, "demo1", "910")
+        reader.log_in()
+        assert {"9210", "9800"} <= set(reader.codes())
+
     def test_old_banks_have_no_decoupled_methods(self, bank: FintsBank) -> None:
         reader = program(bank, "test_old", "910")
         reader.exchange(reader.identification(), preparation("KONTOR"), hktan("4", "HKIDN", version=6))
