@@ -132,6 +132,8 @@ def _authenticate(exchange: BankExchange, preparation: Segment) -> None:
         exchange.answer.abort(tan_order.number, "9110", "TAN-Prozess 4 für HKIDN oder HKTAB erwartet.")
     elif tan_order.text(2) == "HKTAB":
         confirmation.exempt(exchange, tan_order)
+    elif behaviour.forbids_second_login and dialogue.is_second:
+        exchange.answer.abort(tan_order.number, "9040", "Das TAN-Verfahren ist gesperrt.")
     elif confirmation.has_medium(exchange, tan_order):
         if _is_exempt(exchange):
             confirmation.exempt(exchange, tan_order)
