@@ -235,10 +235,11 @@ def _list_media(caller: FintsCaller, memory: Memory) -> Flow[Memory]:
 
 
 def begin(caller: FintsCaller, memory: Memory, request: FetchRequest) -> Flow[Turn]:
-    """The first step of a consent."""
-    if memory.system_id == UNKNOWN_SYSTEM or memory.bank.version == "0" or not memory.allowed:
-        memory = yield from synchronise(caller, memory)
-    return (yield from _choose(caller, memory, request))
+    """The first step of a consent. The bank is asked anew for everything, since it may offer other methods than the last time:
+    what is remembered could only lead to a login that it refuses.
+    """
+    fresh = yield from synchronise(caller, memory)
+    return (yield from _choose(caller, fresh, request))
 
 
 def resume(caller: FintsCaller, state: State, reply: Reply, request: FetchRequest) -> Flow[Turn]:
@@ -285,24 +286,24 @@ def _choose_medium(caller: FintsCaller, memory: Memory, request: FetchRequest) -
 
 
 def _enter(caller: FintsCaller, memory: Memory, request: FetchRequest) -> Flow[Turn]:
+    """The login, and what follows if the bank wants no confirmation of it."""
+    conversation, outcome = yield from _login_in_step(caller, memory)
+    if isinstance(outcome, TanChallenge):
+        return _ask_customer(State("tan", caller.user_id, conversation.memory), conversation, outcome)
+    return (yield from conversation.closing(_gather(conversation, outcome, request, {}, 0)))
+
+
+def _login_in_step(caller: FintsCaller, memory: Memory) -> Flow[tuple[Conversation, "tuple[FintsAccount, ...] | TanChallenge"]]:
     """The login; once more after a synchronisation if the bank no longer knows our id."""
+    conversation = Conversation(caller, memory)
     try:
-        return (yield from _sign_in(caller, memory, request))
+        return conversation, (yield from login(conversation))
     except OutOfStep:
         fresh = yield from synchronise(caller, memory)
-        if memory.method and memory.method not in {method.code for method in fresh.methods}:
-            return (yield from _choose(caller, fresh, request))
-        return (
-            yield from _sign_in(caller, replace(fresh, method=memory.method, medium=memory.medium, media=memory.media), request)
-        )
-
-
-def _sign_in(caller: FintsCaller, memory: Memory, request: FetchRequest) -> Flow[Turn]:
-    conversation = Conversation(caller, memory)
-    outcome = yield from login(conversation)
-    if isinstance(outcome, TanChallenge):
-        return _ask_customer(State("tan", caller.user_id, memory), conversation, outcome)
-    return (yield from conversation.closing(_gather(conversation, outcome, request, {}, 0)))
+    conversation = Conversation(caller, replace(fresh, method=memory.method, medium=memory.medium, media=memory.media))
+    if memory.method and conversation.method is None:
+        raise ScaNeeded
+    return conversation, (yield from login(conversation))
 
 
 def login(conversation: Conversation) -> Flow["tuple[FintsAccount, ...] | TanChallenge"]:
@@ -470,15 +471,7 @@ def fetch(caller: FintsCaller, memory: Memory, request: FetchRequest) -> Flow[No
         memory = yield from synchronise(caller, memory)
         if memory.methods:  # a login would ask the customer, who has not chosen how to confirm
             raise ScaNeeded
-    conversation = Conversation(caller, memory)
-    try:
-        outcome = yield from login(conversation)
-    except OutOfStep:
-        fresh = yield from synchronise(caller, memory)
-        conversation = Conversation(caller, replace(fresh, method=memory.method, medium=memory.medium, media=memory.media))
-        if memory.method and conversation.method is None:
-            raise ScaNeeded from None
-        outcome = yield from login(conversation)
+    conversation, outcome = yield from _login_in_step(caller, memory)
     if isinstance(outcome, TanChallenge):
         yield from conversation.close()
         raise ScaNeeded

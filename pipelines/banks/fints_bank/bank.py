@@ -130,7 +130,9 @@ class FintsBank:
         """The dialogue of a message, a new one for its first; None if it has ended, or is another customer's."""
         with self._lock:
             if request.dialogue_id == NO_DIALOGUE:
+                others = [other for other in self._dialogues.values() if other.user_id == request.user_id]
                 dialogue = BankDialogue(new_token(), request.user_id, request.system_id, now)
+                dialogue.is_second = any(other.waiting for other in others)
                 self._dialogues[dialogue.id] = dialogue
                 while len(self._dialogues) > MAX_DIALOGUES:
                     self._dialogues.popitem(last=False)

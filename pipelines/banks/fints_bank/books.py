@@ -82,6 +82,8 @@ def page(
     is_last = end == in_period.height
     with_pending = is_last and first <= today == last and customer.behaviour.sends_pending
     pending = frame.filter(pl.col("pending")) if with_pending else frame.clear()
+    if with_pending and customer.behaviour.repeats_booked:
+        pending = pl.concat([rows.tail(1).with_columns(pending=True), pending])
     days = rows["booked_on"].to_list() or [last]
     closing = opening + int(rows["amount_cents"].sum())
     return StatementPage(rows, pending, opening, closing, days[0], days[-1], start == 0, None if is_last else f"TD+{end}:")

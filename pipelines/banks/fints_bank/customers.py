@@ -99,6 +99,10 @@ class BankBehaviour:
     never_confirms: bool = False
     shows_wkn_only: bool = False
     sends_pending: bool = True
+    repeats_booked: bool = False
+    """The last booked line comes once more as pending."""
+    forbids_second_login: bool = False
+    """A login while another dialogue waits for the app locks the TAN method."""
     payee_check: PayeeCheck = PayeeCheck.AT_ONCE
     order_fault: OrderFault = OrderFault.NONE
     transport: BankTransport = BankTransport.NORMAL
@@ -191,6 +195,7 @@ SPECIAL: tuple[tuple[str, BankBehaviour], ...] = (
     (r"test_app", BankBehaviour(media=(methods.UNNAMED,), login_sca=LoginSca.ALWAYS)),
     (r"test_app_manual", BankBehaviour(methods=(methods.APP_BY_HAND,), login_sca=LoginSca.ALWAYS)),
     (r"test_app_silent", BankBehaviour(login_sca=LoginSca.ALWAYS, never_confirms=True)),
+    (r"test_9040", BankBehaviour(login_sca=LoginSca.ALWAYS, forbids_second_login=True)),
     (r"test_renumbered", BankBehaviour(login_sca=LoginSca.ALWAYS, renumbers=True)),
     (r"test_long_history", BankBehaviour(methods=(methods.PUSH_TAN, methods.APP), history_needs_tan=True)),
     (r"test_wrong_pin", BankBehaviour(login_refusal=("9910", "PIN ungültig."))),
@@ -222,6 +227,7 @@ SPECIAL: tuple[tuple[str, BankBehaviour], ...] = (
     (r"test_signed", replace(_TAN, signs_answers=True)),
     (r"test_listed_twice", replace(_TAN, lists_twice=True)),
     (r"test_booked_only", replace(_TAN, sends_pending=False)),
+    (r"test_pending_twice", replace(_TAN, repeats_booked=True)),
     (r"test_wkn", replace(_TAN, shows_wkn_only=True)),
     (r"test_maintenance", replace(_TAN, transport=BankTransport.MAINTENANCE)),
     (r"test_unreachable", replace(_TAN, transport=BankTransport.UNAVAILABLE)),

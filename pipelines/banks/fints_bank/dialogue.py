@@ -54,6 +54,8 @@ class BankDialogue:
     is_strong: bool = False
     """Whether the customer has confirmed the login in this very dialogue."""
     is_locked: bool = False
+    is_second: bool = False
+    """Whether another dialogue of the customer waits for a confirmation."""
     wants_user_parameters: bool = True
     waiting: dict[str, WaitingOrder] = field(default_factory=dict)
     released_orders: set[str] = field(default_factory=set)

@@ -121,12 +121,19 @@ def _authenticate(exchange: BankExchange, preparation: Segment) -> None:
         elif exchange.request.order("HKSYN") is None:
             exchange.answer.abort(preparation.number, "9075", NEEDS_SCA)
         return
-    if exchange.method is None:
+    if exchange.request.method == ONE_STEP:  # programs that do not know the customer's methods yet
+        if exchange.request.order("HKSYN") is None:
+            exchange.answer.abort(preparation.number, "9075", NEEDS_SCA)
+        else:
+            confirmation.exempt(exchange, tan_order)
+    elif exchange.method is None:
         exchange.answer.abort(tan_order.number, "9210", "Das Sicherheitsverfahren ist nicht zugelassen.")
     elif tan_order.text(1) != "4" or tan_order.text(2) not in ("HKIDN", "HKTAB"):
         exchange.answer.abort(tan_order.number, "9110", "TAN-Prozess 4 für HKIDN oder HKTAB erwartet.")
     elif tan_order.text(2) == "HKTAB":
         confirmation.exempt(exchange, tan_order)
+    elif behaviour.forbids_second_login and dialogue.is_second:
+        exchange.answer.abort(tan_order.number, "9040", "Das TAN-Verfahren ist gesperrt.")
     elif confirmation.has_medium(exchange, tan_order):
         if _is_exempt(exchange):
             confirmation.exempt(exchange, tan_order)

@@ -137,4 +137,5 @@ def _pin_parameters(profile: BankProfile) -> tuple[Part, ...]:
     """Lengths of PIN and TAN, the names of the login fields, and which orders need a TAN."""
     needs_tan = frozenset(PAYMENTS) if profile is BankProfile.ONE_STEP else WITH_TAN
     orders = [part for name in (*READING, *PAYMENTS) for part in (name, "J" if name in needs_tan else "N")]
-    return ("5", "20", "6", "Anmeldename", "", *orders)
+    max_pin_length = "10" if profile is BankProfile.ONE_STEP else "20"
+    return ("5", max_pin_length, "6", "Anmeldename", "", *orders)

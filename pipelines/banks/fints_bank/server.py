@@ -39,6 +39,7 @@ class FintsServer(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     timeout = IDLE_SECONDS
+    disable_nagle_algorithm = True  # head and body are two writes, and the second would wait for the first one's receipt
     server: FintsServer
 
     def do_GET(self) -> None:

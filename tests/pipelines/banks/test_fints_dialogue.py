@@ -244,9 +244,11 @@ def test_a_depot_brings_its_positions(memory: bytes) -> None:
         ":16S:FIN\r\n-"
     )
     holdings = DONE + f"HIWPD:4:6:3+{binary(mt535)}'"
-    parts, _ = fetched(signed_in(UPD_DEPOT), SPA, BALANCE, bookings(), holdings, NO_MORE, memory=memory)
+    parts, _ = fetched(signed_in(UPD_DEPOT), SPA, BALANCE, holdings, bookings(), NO_MORE, memory=memory)
     assert isinstance(parts[2], Holdings)
     stock, bond = parts[2].positions
+    assert isinstance(parts[0], Header)
+    assert parts[0].products[1].balance_cents == 1_177_500
     assert (stock.isin, stock.wkn, stock.total_cents, stock.by_piece, stock.venue) == (
         "DE0005190003",
         "519000",
@@ -256,7 +258,7 @@ def test_a_depot_brings_its_positions(memory: bytes) -> None:
     )
     assert (bond.isin, bond.wkn, bond.total_cents, bond.by_piece, bond.currency) == (None, "A0AAAA", 492_500, False, None)
     for broken in (DONE, DONE + "HIWPD:4:6:3+@3@abc'", OK + f"HIWPD:4:6:3+{binary(mt535)}'"):
-        parts, _ = fetched(signed_in(UPD_DEPOT), SPA, BALANCE, bookings(), broken, NO_MORE, memory=memory)
+        parts, _ = fetched(signed_in(UPD_DEPOT), SPA, BALANCE, broken, bookings(), NO_MORE, memory=memory)
         assert parts[2] == ProductFailure(parts[0].products[1].key, Code.POSITIONS_FAILED)  # type: ignore[attr-defined]
 
 
@@ -278,15 +280,25 @@ def test_a_depot_brings_its_positions(memory: bytes) -> None:
         ("HIRMG:2:2+9010::Abgelehnt'HIRMS:3:2:4+9010::Abgelehnt'", Unusable),
         ("HIRMG:2:2+9050::Fehlerhaft'", Unusable),
         ("HIRMG:2:2+3060::Hinweise'", Unusable),
-        ("HIRMG:2:2+9391::Kundensystem unbekannt'", ScaNeeded),
-        ("HIRMG:2:2+9120::Nachrichtennummer falsch'", ScaNeeded),
-        ("HIRMG:2:2+9075::Starke Authentifizierung nötig'", ScaNeeded),
     ],
 )
 def test_codes_of_a_login_become_faults(memory: bytes, body: str, fault: type[BankFault]) -> None:
     bank = scripted(body)
     assert isinstance(raises(lambda: list(bank.connector().fetch(request(memory)))), fault)
     assert len(bank.received) == 1, "a refused login sends nothing more"
+
+
+@pytest.mark.parametrize("code", ["9391", "9120", "9075"])
+def test_a_session_out_of_step_is_synchronised_once(memory: bytes, code: str) -> None:
+    refusal = f"HIRMG:2:2+9800::Ende+{code}::Nein'"
+    fresh = sync().replace("SYSTEM1", "SYSTEM2")
+    parts, _ = fetched(refusal, fresh, NO_MORE, signed_in(), SPA, BALANCE, bookings(), NO_MORE, memory=memory)
+    assert isinstance(parts[0], Header)
+    assert read_memory(parts[0].memory or b"").system_id == "SYSTEM2"
+    for script in ([refusal, fresh, NO_MORE, refusal], [refusal, fresh, NO_MORE, asked(), NO_MORE]):
+        bank = scripted(*script)
+        assert isinstance(raises(lambda: list(bank.connector().fetch(request(memory)))), ScaNeeded)  # noqa: B023
+        assert not bank.script
 
 
 @pytest.mark.parametrize("code", ["9942", "9910", "9340"])
@@ -352,7 +364,7 @@ def test_an_answer_in_clear_is_read(memory: bytes) -> None:
 
 
 def started(*script: Scene, memory: bytes = b"", **changes: object) -> tuple[Turn, Bank]:
-    bank = scripted(*script)
+    bank = scripted(*((sync(), NO_MORE) if memory else ()), *script)  # a consent asks for the methods of today
     return bank.connector().start(CONSENT, replace(request(memory), **changes)), bank  # type: ignore[arg-type]
 
 
@@ -510,8 +522,8 @@ def test_an_unknown_system_id_is_synchronised_once(memory: bytes) -> None:
     unknown = "HIRMG:2:2+9800::Ende+9391::Kundensystem unbekannt'"
     turn, bank = started(unknown, sync().replace("SYSTEM1", "SYSTEM2"), NO_MORE, asked(), memory=memory)
     assert isinstance(turn.step, EnterTan)
-    assert bank.segment(3, "HKIDN").text(3) == "SYSTEM2"
-    bank = scripted(unknown, sync(), NO_MORE, unknown)
+    assert bank.segment(5, "HKIDN").text(3) == "SYSTEM2"
+    bank = scripted(sync(), NO_MORE, unknown, sync(), NO_MORE, unknown)
     assert isinstance(raises(lambda: bank.connector().start(CONSENT, request(memory))), ScaNeeded)
 
 
@@ -538,7 +550,7 @@ def test_parameters_that_do_not_come_with_the_login_are_asked_anonymously() -> N
 def test_old_bookings_come_with_their_tan_in_the_same_dialogue(memory: bytes) -> None:
     turn, bank = started(signed_in(), SPA, asked(4), memory=memory)
     assert isinstance(turn.step, EnterTan)
-    assert bank.segment(2, "HKKAZ").text(3) == (TODAY - timedelta(days=390)).strftime("%Y%m%d")
+    assert bank.segment(4, "HKKAZ").text(3) == (TODAY - timedelta(days=390)).strftime("%Y%m%d")
     end, bank = resumed(turn, Reply(tan="123456"), bookings(MT940_OLD), BALANCE, NO_MORE)
     assert end.step == Done()
     told = end.parts[1]
@@ -621,3 +633,8 @@ def test_what_no_bank_would_take_is_never_sent(spoilt: str) -> None:
         connector = bank.connector()
         assert raises(lambda: list(connector.fetch(typed))).code in {Code.WRONG_CREDENTIALS, Code.FIELDS_MISSING}  # noqa: B023
         assert not bank.received
+
+
+def test_a_method_that_the_bank_no_longer_offers_leaves_the_customer_the_others(memory: bytes) -> None:
+    bank = scripted(sync("923", bpd("", METHOD_APP)), NO_MORE, asked(code="3955"))
+    assert isinstance(bank.connector().start(CONSENT, request(memory)).step, Wait)
