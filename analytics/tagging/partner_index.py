@@ -39,6 +39,11 @@ class PartnerIndex:
         return self._some((self.spellings.guards == FREE) & self.catalogue.frame["purpose_safe"].to_numpy()[self.owners])
 
     @cached_property
+    def free(self) -> tuple[Spellings, Ints]:
+        """All spellings without a guard, and their partners: where only brands of one group may be meant, any of them counts."""
+        return self._some(self.spellings.guards == FREE)
+
+    @cached_property
     def glued(self) -> dict[str, int]:
         """The partner of each spelling without blanks that may be the beginning of a longer word."""
         long = self.spellings.squeezed.lengths >= MIN_GLUED_ALIAS_LETTERS
@@ -71,11 +76,14 @@ class PartnerIndex:
         return self.catalogue.frame.select(family.rank("dense").cast(pl.Int32)).to_series().to_numpy()
 
     @cached_property
+    def heads(self) -> Flags:
+        """Whether each partner belongs to no group but its own."""
+        return (self.catalogue.frame["group"] == "").to_numpy()
+
+    @cached_property
     def grouped(self) -> Flags:
-        """Whether each partner is a group that has brands of its own."""
-        size = np.bincount(self.families, minlength=1)
-        heads = (self.catalogue.frame["group"] == "").to_numpy()
-        return heads & (size[self.families] > 1)
+        """Whether each partner is a group that has brands of its own, or one of several brands of a group."""
+        return np.bincount(self.families, minlength=1)[self.families] > 1
 
     def by_creditor(self, creditor_ids: pl.Series) -> Ints:
         """The partner of each creditor id."""

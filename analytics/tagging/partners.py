@@ -15,7 +15,7 @@ import polars as pl
 from analytics.bank_text.channels import Channel
 from analytics.knowledge import UNKNOWN, Catalogue, given_names
 from analytics.knowledge.everyday import everyday
-from analytics.native.alias_scan import AliasMatches, Flags, Ints, LineKinds, find, find_squeezed
+from analytics.native.alias_scan import AliasMatches, Flags, Ints, LineKinds, Spellings, find, find_squeezed
 from analytics.native.dense_ids import Numbering
 from analytics.native.similarity import most_alike
 from analytics.tagging.partner_index import MIN_GLUED_ALIAS_LETTERS, MIN_NAME_LETTERS, PartnerIndex, index_partners
@@ -100,7 +100,7 @@ def _steps(search: PartnerSearch, index: PartnerIndex) -> Iterator[StepHits]:
     in_group = np.flatnonzero((owner >= 0) & index.grouped[owner])
     for text, matches, brand in (("merchant", merchant, shop), ("name", name, shop_name)):
         yield StepHits(BRAND, rows, _brands(brand, creditor, index), text, matches)
-    by_purpose = _in_purpose(lines[in_group], index, in_group, kinds[in_group])
+    by_purpose = _in_purpose(lines[in_group], index.free, in_group, kinds[in_group])
     yield StepHits(BRAND, in_group, _brands(by_purpose.partner, owner[in_group], index), "purpose", by_purpose.matches)
     yield StepHits(CREDITOR, rows, _without(creditor, index.intermediaries))
     yield StepHits(MERCHANT, rows, np.where(merchant.whole, shop, -1), "merchant", merchant)
@@ -108,7 +108,7 @@ def _steps(search: PartnerSearch, index: PartnerIndex) -> Iterator[StepHits]:
     yield StepHits(PART, rows, np.where((shop_name >= 0) & (name.length > merchant.length), -1, shop), "merchant", merchant)
     yield StepHits(PART, rows, shop_name, "name", name)
     yield _in_ultimate(lines[search.open], index, search.open, kinds[search.open])
-    yield _in_purpose(lines[search.open], index, search.open, kinds[search.open])
+    yield _in_purpose(lines[search.open], index.in_purpose, search.open, kinds[search.open])
     yield _behind_service(lines[search.open], index, search.open, kinds[search.open])
     yield _glued(lines[search.open], index, search.open)
     for text in ("merchant", "name"):
@@ -136,7 +136,7 @@ def _line_kinds(lines: pl.DataFrame) -> LineKinds:
 def _brands(brand: Ints, owner: Ints, index: PartnerIndex) -> Ints:
     """The brand where it belongs to the same group as the owner, since a brand says more than its group; else -1."""
     same = (brand >= 0) & (owner >= 0) & (brand != owner) & (index.families[brand] == index.families[owner])
-    return np.where(same & ~index.intermediaries[owner], brand, -1)
+    return np.where(same & ~index.intermediaries[owner] & ~index.heads[brand], brand, -1)
 
 
 def _in_ultimate(lines: pl.DataFrame, index: PartnerIndex, rows: Rows, kinds: LineKinds) -> StepHits:
@@ -144,8 +144,8 @@ def _in_ultimate(lines: pl.DataFrame, index: PartnerIndex, rows: Rows, kinds: Li
     return StepHits(ULTIMATE, rows, _without(_owners(matches, index.owners), index.money_handlers), "ultimate", matches)
 
 
-def _in_purpose(lines: pl.DataFrame, index: PartnerIndex, rows: Rows, kinds: LineKinds) -> StepHits:
-    spellings, owners = index.in_purpose
+def _in_purpose(lines: pl.DataFrame, searched: tuple[Spellings, Ints], rows: Rows, kinds: LineKinds) -> StepHits:
+    spellings, owners = searched
     free_text = kinds.private & (lines["name"] != "").to_numpy()
     matches = find(lines["purpose"], spellings, kinds, MIN_PURPOSE_ALIAS_LETTERS)
     return StepHits(PURPOSE, rows, np.where(free_text, -1, _owners(matches, owners)), "purpose", matches)

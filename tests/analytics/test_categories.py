@@ -141,7 +141,7 @@ LEG Wohnen NRW | Miete 05.2024 VE 123 | -590 | DIRECTDEBIT | HOUSING_RENT
 Baugenossenschaft Süd eG | Mitgl. 55 Juni | -540 | DIRECTDEBIT | HOUSING_RENT
 Studentenwerk Köln | Wohnheimmiete Zi 4 | -290 | DIRECTDEBIT | HOUSING_RENT
 Sixt GmbH | Mietwagen 1234 | -210 | CARD | TRAVEL_TRANSPORT
-Mieterverein Hamburg | Mitgliedsbeitrag | -90 | DIRECTDEBIT | HOUSING_OTHER
+Mieterverein Hamburg | Mitgliedsbeitrag | -90 | DIRECTDEBIT | SERVICES_OTHER
 Hausverwaltung Adler | Hausgeld WE 7 | -310 | STANDINGORDER | HOUSING_ANCILLARYCOSTS
 Eigentümergemeinschaft Parkweg 3 | Sonderumlage Dach | -900 | TRANSFER | HOUSING_ANCILLARYCOSTS
 Berliner Wasserbetriebe | Wasser/Abwasser | -98 | DIRECTDEBIT | HOUSING_ANCILLARYCOSTS

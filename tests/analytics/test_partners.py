@@ -217,7 +217,7 @@ NOBODY_BY_TRANSFER = (
     "Douglas Adams", "Norma Becker", "Peter Lidl", "Anna Aldi", "Mueller", "Müller GmbH", "Hausverwaltung Schmidt",
     "Eheleute Roller", "Kai Hawaii", "Frau Esprit", "Roland Kaiser", "Stefan Raab", "Jan Jet", "Michael Total",
     "Apollo Bauservice", "Sabine Saturn", "Bauhaus Immobilien GbR", "Wolfgang Amadeus", "Conrad Schulze", "Hugo Bossmann",
-    "Adler Apotheke", "Star GmbH Maler", "Action Sport e.V.", "Sparkasse Musterstadt", "Stadtwerke Kleinstadt",
+    "Adler Apotheke", "Star GmbH Maler", "Action Sport e.V.", "Sparverein Musterstadt", "Gemeindewerke Kleinstadt",
     "Kindergarten Sonnenschein", "Anton Hermes", "Christ Peter", "Real Estate Partner",
 )  # fmt: skip
 
@@ -303,7 +303,13 @@ def test_line_breaks_inside_a_name_do_no_harm() -> None:
 def test_a_slip_of_the_pen_or_a_cut_is_forgiven() -> None:
     assert partner(line("Techniker Krankenkase")) == "TK"
     assert partner(line("Deutsche Rentenversicherun", "TRANSFER")) == "DEUTSCHE_RENTENVERSICHERUNG"
-    assert partner(line("Stadtwerke Kleinstadt")) == "UNKNOWN"
+    assert partner(line("Gemeindewerke Kleinstadt")) == "UNKNOWN"
+
+
+def test_a_bank_or_utility_of_an_unknown_town_is_at_least_one_of_its_family() -> None:
+    assert partner(line("Stadtwerke Kleinstadt")) == "STADTWERKE"
+    assert partner(line("Sparkasse Musterstadt", "TRANSFER")) == "SPARKASSE"
+    assert partner(line("Stadtwerke Bielefeld")) == "STADTWERKE_BIELEFELD"
 
 
 def test_the_ultimate_party_is_asked_last() -> None:
