@@ -106,6 +106,7 @@ def _score_streams(gathered_streams: GatheredStreams) -> pl.DataFrame:
         repeated=pl.mean("repeated") > 0.3,
         doubt=pl.max("doubt"),
         step=pl.col("cents").diff().abs().median(),
+        transfer=pl.mean("transfer") > 0.5,
     )
     median, deviation = medians(streams["n"].to_numpy(), gathered_streams.rows["cents"].abs().cast(pl.Float64).to_numpy())
     evidence = pl.max_horizontal(
@@ -166,7 +167,7 @@ def _is_contract() -> pl.Expr:
     is_marked = pl.col("steady") | pl.col("repeated") | (pl.col("prior") >= MIN_SINGLE_PRIOR)
     is_fee = equal & (
         pl.col("debit")
-        | ((pl.col("card") | (slots >= MANY_SLOTS)) & (pl.col("prior") >= MIN_USUAL_PRIOR))
+        | ((pl.col("card") | (~pl.col("transfer") & (slots >= MANY_SLOTS))) & (pl.col("prior") >= MIN_USUAL_PRIOR))
         | (pl.col("period") == FOUR_WEEKS_PERIOD)
     )
     appointment = (pl.col("period") < FIRST_MONTHLY_PERIOD) & ~is_marked & ~is_fee  # friends who meet every Friday

@@ -96,6 +96,7 @@ ROW_COLUMNS = (
     "steady",
     "debit",
     "card",
+    "transfer",
     "obliged",
     "repeated",
     "mandate",
@@ -213,6 +214,7 @@ def _candidates(bookings: pl.DataFrame) -> pl.DataFrame:
         facts.select(
             tie=pl.col("id").hash(),
             card=pl.col("channel") == Channel.CARD,
+            transfer=pl.col("channel") == Channel.TRANSFER,
             obliged=(pl.col("insurance") != UNRELATED) | (pl.col("category") == TAX_CATEGORY) | is_fee,
         )
     )
