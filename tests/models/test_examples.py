@@ -47,14 +47,9 @@ OTHER_ENDS = {
     "TRANSFER_LOAN": ProductCategory.LOAN,
 }
 """The holder's other product, where only that tells what a transfer is."""
-DECIDED_OTHERWISE = {
-    ("Mieterverein München e.V.", "HOUSING_OTHER", "SERVICES_OTHER"),
-    ("Schlüsseldienst Nord", "HOUSING_SERVICES", "SERVICES_OFFLINE"),
-    ("Revolut", "TRANSFER_WALLET", "BANKFINANCE_TRANSFER"),
-}
-"""Examples of words and rules that do not have the last word: name, category of the example, category of the tagger. The
-tenants' association is a partner with another category, the model is surer than the rule of help at home, and what stands behind
-a merchant on a card line is not read."""
+DECIDED_OTHERWISE = {("Revolut", "TRANSFER_WALLET", "BANKFINANCE_TRANSFER")}
+"""Examples of words and rules that do not have the last word: name, category of the example, category of the tagger. What stands
+behind a merchant on a card line is not read."""
 
 
 def examples() -> pl.DataFrame:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import dagster as dg
 import polars as pl
@@ -41,6 +41,7 @@ from pipelines.context import Context
 from pipelines.training_lines import CORRECTIONS, shared_lines
 from tests.models.toys import labelled
 from tests.support.accounts import Account, category
+from tests.support.databases import migrated_database
 from tests.support.stack import Stack
 from warehouse.lake import parquet
 from warehouse.secrets.vault import create_ring
@@ -74,9 +75,22 @@ def metadata(run: dg.ExecuteInProcessResult, asset: str) -> dict[str, Any]:
     return {name: value.value for name, value in event.metadata.items()}
 
 
-def promoted(home: Path, raise_on_error: bool = True, **config: Any) -> dg.ExecuteInProcessResult:
-    """A run that materialises the model in use."""
-    return materialised(categoriser, house_at(home), {**SAID, **config}, raise_on_error)
+class Promote(Protocol):
+    def __call__(self, home: Path, raise_on_error: bool = True, **config: Any) -> dg.ExecuteInProcessResult:
+        """A run that materialises the model in use."""
+
+
+@pytest.fixture(scope="module")
+def promoted(homes: Path) -> Iterator[Promote]:
+    with migrated_database(Settings(home=homes / "training")) as where:
+
+        def promote(home: Path, raise_on_error: bool = True, **config: Any) -> dg.ExecuteInProcessResult:
+            house = house_at(home, where.service)
+            run = materialised(categoriser, house, {**SAID, **config}, raise_on_error)
+            house.database.close()
+            return run
+
+        yield promote
 
 
 def materialised(
@@ -231,7 +245,7 @@ def test_nothing_evaluates_the_analyses_by_itself() -> None:
     assert [name for name, nodes in jobs.items() if "analyses_evaluation" in nodes] == ["__ASSET_JOB"]
 
 
-def test_a_poor_candidate_is_refused(home: Path, version: str) -> None:
+def test_a_poor_candidate_is_refused(home: Path, version: str, promoted: Promote) -> None:
     found = promoted(home, raise_on_error=False)
     assert not found.success
     (failure,) = (event for event in found.all_events if event.is_step_failure)
@@ -241,7 +255,7 @@ def test_a_poor_candidate_is_refused(home: Path, version: str) -> None:
     assert registry.log(home / "models") == []
 
 
-def test_an_override_is_recorded_with_what_it_set_aside(home: Path, version: str) -> None:
+def test_an_override_is_recorded_with_what_it_set_aside(home: Path, version: str, promoted: Promote) -> None:
     against = training.objections(home)
     found = promoted(home, override=True)
     told = metadata(found, "categoriser")
@@ -266,7 +280,7 @@ def test_an_override_is_recorded_with_what_it_set_aside(home: Path, version: str
     assert event.tags["dagster/data_version"] == version
 
 
-def test_any_version_that_was_in_use_comes_back_without_a_gate(home: Path, version: str) -> None:
+def test_any_version_that_was_in_use_comes_back_without_a_gate(home: Path, version: str, promoted: Promote) -> None:
     promoted(home, override=True)
     back = metadata(promoted(home, version=registry.shipped().version, why="too many complaints"), "categoriser")
     assert f"version: {version}" in back["to_roll_back"]
@@ -280,7 +294,7 @@ def test_any_version_that_was_in_use_comes_back_without_a_gate(home: Path, versi
     ]
 
 
-def test_what_is_in_use_stays_so_and_nothing_is_logged(home: Path, version: str) -> None:
+def test_what_is_in_use_stays_so_and_nothing_is_logged(home: Path, version: str, promoted: Promote) -> None:
     for name in ("shipped", "active"):
         told = metadata(promoted(home, version=name), "categoriser")
         assert (told["before"], told["after"]) == (registry.shipped().version,) * 2
@@ -288,7 +302,7 @@ def test_what_is_in_use_stays_so_and_nothing_is_logged(home: Path, version: str)
     assert registry.log(home / "models") == []
 
 
-def test_a_candidate_that_passes_needs_no_override(home: Path, version: str) -> None:
+def test_a_candidate_that_passes_needs_no_override(home: Path, version: str, promoted: Promote) -> None:
     folder = home / "models"
     found = json.loads(registry.SHIPPED_REPORT.read_text())
     for role in ("candidate", "incumbent"):

@@ -135,8 +135,8 @@ def _without_leave(evidence: EventEvidence, ended_wages: pl.DataFrame) -> pl.Dat
 
 
 def _first_jobs(evidence: EventEvidence) -> pl.DataFrame:
-    """The first wages after an apprenticeship at the same employer: `user`, `day`, `confirmed`, `ids`, `name`, `latest`. A wage
-    of another employer is a change of employers.
+    """The first wages after an apprenticeship, at the same employer or another: `user`, `day`, `confirmed`, `ids`, `name`,
+    `latest`.
     """
     columns = pl.Schema(
         {
@@ -156,15 +156,12 @@ def _first_jobs(evidence: EventEvidence) -> pl.DataFrame:
     users = wages.group_by("user", maintain_order=True).agg(
         trainings=is_training.sum(),
         trained_until=pl.col("booked_on").filter(is_training).last(),
-        trainer=pl.col("counterparty_key").filter(is_training).last(),
-        employer=pl.col("counterparty_key").filter(is_wage).first(),
         days=pl.col("booked_on").filter(is_wage).head(MIN_FIRST_WAGES),
         ids=pl.col("id").filter(is_wage).head(MIN_FIRST_WAGES),
         name=pl.col("counterparty_name").filter(is_wage).first().fill_null(""),
         latest=pl.col("amount_cents").filter(is_wage).first(),
     )
     with_two_wages = users.filter(pl.col("trainings") >= MIN_TRAINING_PAYS, pl.col("days").list.len() == MIN_FIRST_WAGES)
-    with_two_wages = with_two_wages.filter(pl.col("trainer") == pl.col("employer"))
     first_wages = with_two_wages.with_columns(day=pl.col("days").list.first(), confirmed=pl.col("days").list.last())
     gap = (pl.col("day") - pl.col("trained_until")).dt.total_days()
     return first_wages.filter(gap.is_between(1, MAX_AFTER_TRAINING_DAYS)).select(columns.names())

@@ -139,7 +139,7 @@ def _of_work(scene: Scene, runs: pl.DataFrame) -> pl.DataFrame:
         [
             _events(fresh, first),
             _events(changed, "EMPLOYMENT_CHANGE"),
-            _events(trained, "EMPLOYMENT_CHANGE"),
+            _events(trained, "EMPLOYMENT_FIRST"),
             _events(hired, "EMPLOYMENT_START"),
             _events(left, "EMPLOYMENT_END", pl.col("last") + pl.col("length")),
             _events(ended, "STUDIES_END", pl.col("last") + 183),
