@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import func, text
+from sqlalchemy import func, select, text
 from sqlalchemy.dialects.postgresql import insert
 
 from warehouse.postgres.database import Owner
 from warehouse.postgres.jobs import AWAITED_PRIORITY
-from warehouse.postgres.tables import FetchCount
+from warehouse.postgres.tables import FetchCount, Provider
 
 AWAITED, SCHEDULED, WEBHOOKS = "awaited", "scheduled", "webhooks"
 QUEUES = (AWAITED, SCHEDULED, WEBHOOKS)
@@ -101,10 +101,13 @@ def last_fetch_at(owner: Owner) -> datetime | None:
 
 
 def add_fetches(owner: Owner, counts: Mapping[tuple[UUID, str], int]) -> None:
-    """Adds to the numbers of fetches that have ended, by provider and outcome."""
+    """Adds to the numbers of fetches that have ended, by provider and outcome. Providers that are gone are left out."""
+    ids = {provider for provider, _ in counts}
+    standing_ids = set(owner.session.scalars(select(Provider.id).where(Provider.id.in_(ids))))
     rows = [
         {"provider_id": provider, "outcome": outcome, "fetches": count, "last_at": func.now()}
         for (provider, outcome), count in sorted(counts.items())  # in one order, so that no two workers wait for each other
+        if provider in standing_ids
     ]
     if not rows:
         return

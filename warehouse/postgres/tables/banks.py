@@ -39,7 +39,7 @@ class FetchCount(Base):
 
     __tablename__ = "fetch_counts"
 
-    provider_id: Mapped[UUID] = mapped_column(ForeignKey("providers.id"), primary_key=True)
+    provider_id: Mapped[UUID] = mapped_column(ForeignKey("providers.id", ondelete="CASCADE"), primary_key=True)
     outcome: Mapped[str] = mapped_column(primary_key=True)
     fetches: Mapped[int] = mapped_column(BigInteger)
     last_at: Mapped[datetime]

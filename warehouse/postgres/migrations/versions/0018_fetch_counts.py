@@ -16,7 +16,7 @@ def upgrade() -> None:
         sa.Column("outcome", sa.Text(), nullable=False),
         sa.Column("fetches", sa.BigInteger(), nullable=False),
         sa.Column("last_at", sa.DateTime(timezone=True), nullable=False),
-        sa.ForeignKeyConstraint(["provider_id"], ["providers.id"], name=op.f("fk_fetch_counts_provider_id")),
+        sa.ForeignKeyConstraint(["provider_id"], ["providers.id"], name=op.f("fk_fetch_counts_provider_id"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("provider_id", "outcome", name=op.f("pk_fetch_counts")),
     )
 
