@@ -236,6 +236,8 @@ def _store(
 ) -> tuple[FileUpload, ...]:
     if connect.has_bank(access):
         raise HasBank
+    if any(len(file.accounts) > PRODUCTS_LIMIT for file in files):  # before anything is merged, which takes seconds
+        raise TooMany("product")
     is_first = access.status != accesses.COMPLETE
     stored_products = {product.key: product for product in products.visible(owner, [access])[access.id]}
     uploads = []

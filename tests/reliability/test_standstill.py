@@ -107,6 +107,7 @@ def test_a_pull_fails_without_a_worker_and_succeeds_with_one(fragile: Stack, dea
         assert "no worker is alive; 1 fetches have not run (Demo" in str(failure.event_specific_data)
         before = metric(fragile, 'kontor_fetches_total{outcome="fetched",provider="Demo')
         fragile.worker = start("pipelines.worker", fragile.told, fragile.worker_log)
+        wait_until(lambda: metric(fragile, 'kontor_workers{state="alive"}') == 1, 120)
         again = job.execute_in_process(instance=instance, tags=tags, raise_on_error=False)
         assert again.success
         checks = {check.check_name: check for check in again.get_asset_check_evaluations()}
