@@ -10,22 +10,12 @@ import pytest
 
 from pipelines.results import at_once, live
 from pipelines.results.at_once import MAX_WAITING, ResultsAtOnce
+from tests.soak.customers import ANALYSES
 from tests.support.accounts import category
 from tests.support.stack import Customer, Stack, running_stack, wait_until
 from warehouse.lake.packing import unpack
 from warehouse.postgres.database import Owner
 from warehouse.settings import Settings
-
-ANALYSES = (
-    "contracts",
-    "cashflow",
-    "disposable-money",
-    "life-events",
-    "life/stages",
-    "sales-triggers",
-    "affordability",
-    "credit-risk",
-)
 
 
 @pytest.fixture(scope="module")

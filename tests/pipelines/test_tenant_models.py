@@ -30,6 +30,7 @@ from pipelines.training_lines import shared_lines, tenant_lines
 from tests.models.toys import line, lines
 from tests.support.accounts import Account, add_rule, category
 from tests.support.stack import Stack, TenantUnderTest
+from warehouse import files
 from warehouse.lake.buckets import bucket_of
 from warehouse.settings import Settings
 from warehouse.stores import results
@@ -226,6 +227,7 @@ def test_only_the_tenants_users_are_tagged_by_it_and_results_of_before_are_stale
     training.choose(home, **SAID, override=True, tenant=tenant.tenant_id)
     folder = registry.tenant_folder(stack.home / "models", tenant.tenant_id)
     try:
+        files.make_folder(folder.parent)
         shutil.copytree(registry.tenant_folder(home / "models", tenant.tenant_id), folder)
         source, item, version = answer_of(pupil, bookings[0])
         assert (source, item) == ("live", SHOP_CATEGORY)
@@ -277,6 +279,7 @@ def test_a_model_of_another_tenant_is_not_used(home: Path, stack: Stack, house: 
     thief = stack.tenant()
     folder = registry.tenant_folder(stack.home / "models", thief.tenant_id)
     try:
+        files.make_folder(folder.parent)
         shutil.copytree(registry.tenant_folder(home / "models", tenant.tenant_id), folder)
         with pytest.raises(ModelUnreadable, match="not trained for this tenant"):
             registry.find_own(stack.home / "models", thief.tenant_id, registry.active_version(folder))
@@ -290,6 +293,7 @@ def test_a_damaged_model_is_replaced_by_the_shared_one(home: Path, stack: Stack,
     training.choose(home, **SAID, override=True, tenant=tenant.tenant_id)
     folder = registry.tenant_folder(stack.home / "models", tenant.tenant_id)
     try:
+        files.make_folder(folder.parent)
         shutil.copytree(registry.tenant_folder(home / "models", tenant.tenant_id), folder)
         assert tags.version(tenant.tenant_id) != tags.version()
         (folder / f"{registry.active_version(folder)}.npz").write_bytes(b"rubbish")
