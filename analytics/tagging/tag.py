@@ -17,7 +17,7 @@ Steps 9 to 14 work on the bookings of each user and overlay the tags of their li
 10. `own_transfers`: money between a user's own accounts.
 11. `wages`: wages among the credits.
 12. `refunds`: reversals with their counter-bookings, refunds with their purchases.
-13. `freelancer` again, where the category has changed.
+13. `freelancer` again, where the category has changed, and `business_accounts`: meals paid from them.
 14. `corrections`: the choices and rules of users and tenants overrule everything.
 """
 
@@ -33,6 +33,7 @@ from analytics.bank_text.ibans import compared
 from analytics.frames import LINES, TAG_KINDS, TAGGED, add_columns_by_key, add_columns_by_row, checked, tag_columns
 from analytics.knowledge import FLAGS, Catalogue
 from analytics.native.dense_ids import Numbering
+from analytics.tagging.business_accounts import business_meals
 from analytics.tagging.categories import add_lexicon_category, add_rule_category
 from analytics.tagging.corrections import apply_corrections
 from analytics.tagging.decision import add_precisions, decide_category, is_settled, measured_precisions
@@ -197,6 +198,8 @@ def _run_passes(bookings: LayeredBookings, products: pl.DataFrame) -> list[pl.Se
         _apply_overlay(bookings, overlays[-1])
     overlay = pl.concat(overlays)
     _update_freelancer(bookings, overlay["row"].unique())
+    meals = business_meals(bookings, products)
+    bookings.layers[2].overlay(meals["row"], meals)
     return [_links(overlay, name, bookings.rows.height) for name in ("refund_of", "pair_of")]
 
 

@@ -24,7 +24,7 @@ from models.simulator.contracts.holdings import holdings
 from models.simulator.contracts.payments import payments, with_counterparties
 from models.simulator.contracts.schedule import schedule
 from models.simulator.contracts.settlements import irregular_payments
-from models.simulator.people.people import PRODUCTS_BY_ROLE, People, Setting
+from models.simulator.people.people import PRODUCTS_BY_ROLE, SECOND, People, Setting
 from models.simulator.people.scene import Scene, scene_of
 from models.simulator.renderers.render import render
 from models.simulator.spending.purchases import purchases
@@ -212,6 +212,8 @@ def truth_of(scene: Scene, frame: pl.DataFrame) -> pl.DataFrame:
     names = pl.Series(SPLITS, dtype=pl.String)
     bought = frame.filter(~pl.col("copy")).select(refund="key", refund_of="row")
     frame = frame.join(bought, on="refund", how="left", maintain_order="left")
+    is_freelancer = pl.Series(scene.group.has("FREELANCER")[frame["who"].to_numpy()])
+    frame = frame.with_columns(is_business_account=is_freelancer & (pl.col("account") == SECOND))
     truth = frame.with_columns(
         effective_category="effective",
         freelancer=freelancer_item(),

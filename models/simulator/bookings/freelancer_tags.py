@@ -31,7 +31,6 @@ BY_CATEGORY = {
     "SERVICES_ONLINE": "IT_COSTS",
     "SERVICES_OFFLINE": "EXTERNAL_SERVICES",
     "RECREATION_PRINTED": "WORK_EQUIPMENT",
-    "RECREATION_ENTERTAINMENTFOOD": "ENTERTAINMENT",
 }
 BY_INSURANCE = {
     "LIABILITY_PROFESSIONAL": "FEES_CONTRIBUTIONS_INSURANCE",
@@ -41,12 +40,16 @@ BY_INSURANCE = {
     "HEALTH_STATUTORY": "SOCIAL_SECURITY",
     "HEALTH_PRIVATE": "SOCIAL_SECURITY",
 }
+MEALS = "RECREATION_ENTERTAINMENTFOOD"
+"""Entertainment of business partners if a business account pays, else private."""
 SOCIAL_DIVISIONS = ("PROVISIONARY_", "INCAPACITY_")
 OWN_TRANSFERS = ("INTERNAL", "SAVINGS", "SECURITIES", "CREDITCARD", "LOAN", "WALLET", "OTHER")
 
 
 def freelancer_item() -> pl.Expr:
-    """The item from `category`, `effective`, `insurance`, `cents`, and `freelancer` where a source has set it."""
+    """The item from `category`, `effective`, `insurance`, `cents`, `is_business_account`, and `freelancer` where a source has
+    set it.
+    """
     own = pl.col("category").is_in([f"TRANSFER_{name}" for name in OWN_TRANSFERS])
     social = pl.any_horizontal(pl.col("insurance").str.starts_with(division) for division in SOCIAL_DIVISIONS)
     asset = pl.when(pl.col("cents").abs() <= LOW_VALUE_CENTS).then(pl.lit("LOW_VALUE_ASSETS")).otherwise(pl.lit("FIXED_ASSETS"))
@@ -65,5 +68,7 @@ def freelancer_item() -> pl.Expr:
         .then(asset)
         .when(pl.col("freelancer") != "")
         .then("freelancer")
+        .when((pl.col("effective") == MEALS) & pl.col("is_business_account"))
+        .then(pl.lit("ENTERTAINMENT"))
         .otherwise(pl.col("effective").replace_strict(BY_CATEGORY, default="PRIVATE"))
     )
