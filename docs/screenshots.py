@@ -8,6 +8,7 @@ Without an address a house of its own is started, with the demo in it, and stopp
 """
 
 import io
+import json
 import os
 import signal
 import subprocess  # our own program
@@ -17,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 from PIL import Image
@@ -140,6 +142,37 @@ PICTURES = (
 )
 
 
+def course(page: Page) -> None:
+    """How a search narrowed its trials down."""
+    _plot(page, "course", "categoriser_search")
+
+
+def learning(page: Page) -> None:
+    """What more lines to learn from would bring."""
+    _plot(page, "learning_curve", "categoriser_search")
+
+
+def corrections(page: Page) -> None:
+    """A tenant's own model, and what the corrections of its users changed."""
+    page.set_viewport_size({"width": 1500, "height": 1240})
+    _go(page, "/assets/tenant_categoriser_candidate")
+
+
+LEARNING = (course, learning, corrections)
+"""The pictures that need a search and a tenant's own model."""
+TRIALS: dict[str, dict[str, object]] = {"categoriser_search": {"trials": 8, "lines": 4_000}}
+IN_USE: dict[str, dict[str, object]] = {
+    "categoriser": {"override": True, "by": "Ada Lovelace", "why": "quick to train, for pictures"}
+}
+OWN_MODEL: dict[str, dict[str, object]] = {"tenant_categoriser_candidate": {"tenant": "demo", "users": 20}}
+CORRECTED = {
+    "LIVING_GROCERIES": "RECREATION_ENTERTAINMENTFOOD",
+    "MOBILITY_FUEL": "LIVING_OTHER",
+    "LIVING_DRUGSTORE": "LIVING_HEALTH",
+}
+"""What the demo's user corrects: merchants of the first category belong to the second."""
+
+
 ON_PHONE = ("banks", "login", "tan")
 MARGIN = 24
 
@@ -227,20 +260,54 @@ def main(told: list[str]) -> None:
         match told:
             case ["form"]:
                 form(browser)
+            case ["learning"]:
+                with _house() as (api, server, home):
+                    learned(browser, api, server, home)
             case ["demo", address]:
                 demo(browser, address)
             case [address]:
                 dagster(browser, runs.DagsterServer(address.rstrip("/"), credentials.token(Settings().home)))
             case _:
                 form(browser)
-                with _house() as (api, server):
+                with _house() as (api, server, home):
                     demo(browser, api)
                     dagster(browser, server)
+                    learned(browser, api, server, home)
 
 
-def dagster(browser: Browser, server: runs.DagsterServer) -> None:
+def learned(browser: Browser, api: str, server: runs.DagsterServer, home: Path) -> None:
+    """The pages of a search and of a model that learned from corrections, both of which happen here first."""
+    _correct(api, json.loads((home / "demo.json").read_text())["tenants"][0])
+    command = [str(Path(sys.executable).with_name("kontor")), "tenant", "learn", "demo", "--on"]
+    subprocess.run(command, env={**os.environ, "KONTOR_HOME": str(home)}, check=True)  # noqa: S603  # our own program
+    for assets in (TRIALS, IN_USE, OWN_MODEL):
+        runs.launch(server, assets)
+        _wait_for(lambda: _is_idle(server))
+    dagster(browser, server, LEARNING)
+
+
+def _correct(api: str, tenant: dict[str, Any]) -> None:
+    """Corrects bookings of the demo's first user as an app does."""
+    client, user = tenant["clients"]["app"], tenant["users"][0]
+    login = {"grant_type": "password", "username": user["username"], "password": user["password"]}
+    with httpx.Client(base_url=api, trust_env=False, timeout=60) as http:
+        tokens = (
+            http.post("/auth/oauth2/token", data=login, auth=(client["username"], client["secret"])).raise_for_status().json()
+        )
+        http.headers["Authorization"] = f"Bearer {tokens['access_token']}"
+        access = http.get("/customer/v2/bankzugaenge/demo").raise_for_status().json()
+        for product in access["bankprodukte"]:
+            address = f"/customer/v2/bankzugaenge/demo/{product['id']}/kontoumsaetze"
+            for booking in http.get(address, params={"tag": "categories"}).raise_for_status().json():
+                item = CORRECTED.get(booking["tags"][0]["tagTreeItem"]["systemName"])
+                if item:
+                    wish = {"tags": {"systemName": item, "tagTree": {"systemName": "CATEGORIES"}}}
+                    http.put(f"/ai/v1/transactions/{booking['id']}", json=wish).raise_for_status()
+
+
+def dagster(browser: Browser, server: runs.DagsterServer, pictures: tuple[Callable[[Page], None], ...] = PICTURES) -> None:
     """The pages of the Dagster UI."""
-    for picture in PICTURES:
+    for picture in pictures:
         page = browser.new_page(
             viewport=WINDOW,
             base_url=server.address,
@@ -283,38 +350,47 @@ def _rest(page: Page) -> None:
     page.wait_for_timeout(3_000)
 
 
-def _plot(page: Page, name: str) -> None:
-    _go(page, "/assets/categoriser_evaluation")
+def _plot(page: Page, name: str, asset: str = "categoriser_evaluation") -> None:
+    _go(page, f"/assets/{asset}")
     row = page.locator("tr", has=page.get_by_text(name, exact=True))
     row.get_by_text("Show Markdown").click()
 
 
 @contextmanager
-def _house() -> Iterator[tuple[str, runs.DagsterServer]]:
-    """A house with the demo in it whose first runs are done: the address of its API, and its Dagster."""
+def _house() -> Iterator[tuple[str, runs.DagsterServer, Path]]:
+    """A house with the demo in it whose first runs are done: the address of its API, its Dagster, and its data directory."""
     ports = (free_port(), free_port())
     with tempfile.TemporaryDirectory(prefix="kontor-") as home:
         told = {"KONTOR_HOME": home, "KONTOR_PORT": str(ports[0]), "KONTOR_DAGSTER_PORT": str(ports[1])}
         command = [str(Path(sys.executable).with_name("kontor")), "up"]
         process = subprocess.Popen(command, env={**os.environ, **told})  # noqa: S603  # our own program
         try:
-            deadline = time.monotonic() + PATIENCE_SECONDS
             settings = Settings(home=Path(home), dagster_port=ports[1])
-            while not _complete(settings):
-                if process.poll() is not None or time.monotonic() > deadline:
-                    raise SystemExit("the house did not get ready")
-                time.sleep(2)
-            yield f"http://127.0.0.1:{ports[0]}", runs.server_of(settings)
+            _wait_for(lambda: process.poll() is not None or _complete(settings))
+            if process.poll() is not None:
+                raise SystemExit("the house did not get ready")
+            yield f"http://127.0.0.1:{ports[0]}", runs.server_of(settings), Path(home)
         finally:
             process.send_signal(signal.SIGINT)
             process.wait()
 
 
+def _wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not condition():
+        if time.monotonic() > deadline:
+            raise SystemExit("the house takes too long")
+        time.sleep(2)
+
+
+def _is_idle(server: runs.DagsterServer) -> bool:
+    return bool(runs.ask(server, UNFINISHED)["runsOrError"]["count"] == 0)
+
+
 def _complete(settings: Settings) -> bool:
     try:
         server = runs.server_of(settings)
-        unfinished = runs.ask(server, UNFINISHED)["runsOrError"]["count"]
-        return unfinished == 0 and runs.is_materialized(server, "categoriser_evaluation")
+        return _is_idle(server) and runs.is_materialized(server, "categoriser_evaluation")
     except (httpx.HTTPError, NotFound):
         return False
 
