@@ -156,6 +156,7 @@ def corrections(page: Page) -> None:
     """A tenant's own model, and what the corrections of its users changed."""
     page.set_viewport_size({"width": 1500, "height": 1240})
     _go(page, "/assets/tenant_categoriser_candidate")
+    page.get_by_text("right_before", exact=True).evaluate("row => row.scrollIntoView({block: 'start'})")
 
 
 LEARNING = (course, learning, corrections)
@@ -165,12 +166,8 @@ IN_USE: dict[str, dict[str, object]] = {
     "categoriser": {"override": True, "by": "Ada Lovelace", "why": "quick to train, for pictures"}
 }
 OWN_MODEL: dict[str, dict[str, object]] = {"tenant_categoriser_candidate": {"tenant": "demo", "users": 20}}
-CORRECTED = {
-    "LIVING_GROCERIES": "RECREATION_ENTERTAINMENTFOOD",
-    "MOBILITY_FUEL": "LIVING_OTHER",
-    "LIVING_DRUGSTORE": "LIVING_HEALTH",
-}
-"""What the demo's user corrects: merchants of the first category belong to the second."""
+CORRECTED = "RECREATION_HOBBY"
+"""To this the demo's user corrects what the model has decided; a merchant of the catalogue would keep its category."""
 
 
 ON_PHONE = ("banks", "login", "tan")
@@ -299,9 +296,8 @@ def _correct(api: str, tenant: dict[str, Any]) -> None:
         for product in access["bankprodukte"]:
             address = f"/customer/v2/bankzugaenge/demo/{product['id']}/kontoumsaetze"
             for booking in http.get(address, params={"tag": "categories"}).raise_for_status().json():
-                item = CORRECTED.get(booking["tags"][0]["tagTreeItem"]["systemName"])
-                if item:
-                    wish = {"tags": {"systemName": item, "tagTree": {"systemName": "CATEGORIES"}}}
+                if booking["tags"][0]["details"]["source"] == "MODEL" and booking["betrag"] < 0:
+                    wish = {"tags": {"systemName": CORRECTED, "tagTree": {"systemName": "CATEGORIES"}}}
                     http.put(f"/ai/v1/transactions/{booking['id']}", json=wish).raise_for_status()
 
 

@@ -13,6 +13,7 @@ from analytics import trees
 from analytics.frames import add_columns_by_key, add_columns_by_row
 from analytics.knowledge.files import MEASURED
 from analytics.tagging.insurance import UNRELATED
+from analytics.tagging.quotation import quoted_words
 
 MIN_CONFIDENCE = 0.25
 """A category of lexicon or model that is less likely than this is a guess: the answer is the remainder of its main category, or
@@ -61,7 +62,7 @@ def decide_category(lines: pl.DataFrame, precisions: pl.DataFrame) -> pl.DataFra
     own_answers = lines.with_columns(
         *(pl.when(no_premium).then(name).alias(name) for name in ("model_category", "model_confidence")), lexicon_decider=decider
     )
-    assessed_lines = _with_certainty(own_answers, precisions, ("lexicon",))
+    assessed_lines = _with_certainty(own_answers, precisions, ("lexicon",)).with_columns(quoted_words(own_answers))
     numbered_lines = assessed_lines.with_row_index("line")
     answers = _answers()
     first = pl.coalesce(
@@ -106,8 +107,8 @@ def _with_certainty(lines: pl.DataFrame, precisions: pl.DataFrame, kinds: tuple[
 def _answers() -> list[tuple[pl.Expr, Tag]]:
     """The answers in the order in which they decide, each with the condition under which it holds."""
     word, model = pl.col("lexicon_certainty").fill_null(0.0), pl.col("model_confidence").fill_null(0.0)
-    words = pl.col("model_words").str.replace_all("|", "«, »", literal=True)
-    reason = pl.when(words != "").then(pl.format("Wörter »{}«", words)).otherwise(pl.lit("Art und Höhe der Buchung"))
+    words = pl.col("model_quotation")
+    reason = pl.when(words != "").then(words).otherwise(pl.lit("Art und Höhe der Buchung"))
     income = pl.when("is_person").then(pl.lit("OTHER_INCOME")).otherwise(pl.lit("INCOME_OTHER"))
     expense = pl.when("is_person").then(pl.lit(TRANSFER)).otherwise(pl.lit(OTHER_SPENDING))
     by_sign = pl.when("positive").then(income).otherwise(expense)

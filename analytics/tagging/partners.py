@@ -19,6 +19,7 @@ from analytics.native.alias_scan import AliasMatches, Flags, Ints, LineKinds, Sp
 from analytics.native.dense_ids import Numbering
 from analytics.native.similarity import most_alike
 from analytics.tagging.partner_index import MIN_GLUED_ALIAS_LETTERS, MIN_NAME_LETTERS, PartnerIndex, index_partners
+from analytics.tagging.quotation import written
 
 NO_PARTNER, BRAND, CREDITOR, MERCHANT, NAME, PART, ULTIMATE, PURPOSE, WRAPPED, ALIKE, INTERMEDIARY = range(11)
 STEP_CONFIDENCE = np.array([0.5, 0.98, 0.99, 0.96, 0.95, 0.90, 0.85, 0.80, 0.80, 0.75, 0.90])
@@ -229,9 +230,8 @@ def _without(partner: Ints, excluded: Flags) -> Ints:
 def _columns(search: PartnerSearch, index: PartnerIndex) -> list[pl.Series]:
     names = pl.concat([index.catalogue.frame["partner"], pl.Series([UNKNOWN])])
     display_names = pl.concat([index.catalogue.frame["display_name"], pl.Series([""])])
-    table = pl.DataFrame(
-        {"step": search.step, "quote": search.quote, "display_name": display_names[search.partner % len(display_names)]}
-    )
+    quotes, owners = written(search.quote, with_first_names=True), display_names[search.partner % len(display_names)]
+    table = pl.DataFrame({"step": search.step, "quote": quotes, "display_name": owners})
     source = pl.when(pl.col("step") == NO_PARTNER).then(pl.lit("FALLBACK")).otherwise(pl.lit("PARTNER"))
     return [
         names[search.partner % len(names)].alias("partner"),
@@ -241,7 +241,8 @@ def _columns(search: PartnerSearch, index: PartnerIndex) -> list[pl.Series]:
 
 
 def _reason() -> pl.Expr:
-    step, quote, display_name = pl.col("step"), pl.col("quote"), pl.col("display_name")
+    step, display_name = pl.col("step"), pl.col("display_name")
+    quote = pl.coalesce("quote", "display_name")
     texts = {
         NO_PARTNER: pl.lit("kein bekannter Partner"),
         BRAND: pl.format("Gruppe und »{}« = {}", quote, display_name),

@@ -14,6 +14,7 @@ from analytics.native import word_scan
 from analytics.native.compiling import compiled
 from analytics.native.dense_ids import Numbering
 from analytics.native.word_scan import Dictionary, Ints, WordMatches
+from analytics.tagging.quotation import written
 from analytics.tagging.rulebook import CHANNELS, FIELDS, Conditions, Rulebook
 
 PLACE_TEXTS = {
@@ -87,7 +88,7 @@ def first_hits(hits: pl.DataFrame, *order: pl.Expr) -> pl.DataFrame:
 
 
 def quoted_reasons(hits: pl.DataFrame, words: LineWords) -> pl.Series:
-    """The German reason of each hit: the text of the rule and its words, quoted as they stand in the line."""
+    """The German reason of each hit: the text of the rule and its words, quoted as people write them."""
     apart = (pl.col("start_too") >= 0) & ((pl.col("start_too") >= pl.col("end")) | (pl.col("end_too") <= pl.col("start")))
     text = words.texts[words.text_of_line[hits["line"]]]
     parts = hits.select(
@@ -96,12 +97,15 @@ def quoted_reasons(hits: pl.DataFrame, words: LineWords) -> pl.Series:
         one=pl.when(pl.col("start") >= 0).then(_slice(text, "")),
         two=pl.when(apart).then(_slice(text, "_too")),
     )
+    parts = parts.with_columns(written(parts["one"]), written(parts["two"]))
+    one, two = pl.coalesce("one", "two"), pl.when(pl.col("one").is_not_null()).then("two")
+    place = pl.when(pl.col("one").is_not_null()).then("place").otherwise(pl.lit(""))
     quotation = (
-        pl.when(pl.col("one").is_null())
+        pl.when(one.is_null())
         .then(pl.lit(""))
-        .when(pl.col("two").is_null())
-        .then(pl.format("Wort »{}« {}", "one", "place"))
-        .otherwise(pl.format("Wörter »{}«, »{}«", "one", "two"))
+        .when(two.is_null())
+        .then(pl.format("Wort »{}« {}", one, place).str.strip_chars_end())
+        .otherwise(pl.format("Wörter »{}«, »{}«", one, two))
     )
     colon = pl.when((pl.col("reason") == "") | (quotation == "")).then(pl.lit("")).otherwise(pl.lit(": "))
     return parts.select(pl.concat_str([pl.col("reason"), colon, quotation]).alias("reason")).to_series()

@@ -33,6 +33,11 @@ def lines(*rows: dict[str, Any]) -> pl.DataFrame:
     return frame.with_columns(key=pl.int_range(pl.len(), dtype=pl.UInt64)).select(*LINES, pl.exclude(list(LINES)))
 
 
+def quoted_words(reason: str) -> list[str]:
+    """The words that a reason quotes, as lines have them."""
+    return canonical(" ".join(re.findall("»([^«]*)«", reason))).split()
+
+
 def _collapsed(token: str) -> str:
     if token.isdigit():
         return "0"

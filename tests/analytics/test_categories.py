@@ -1,6 +1,5 @@
 """Which category the rules and the words of a line say, told by examples."""
 
-import re
 from pathlib import Path
 
 import polars as pl
@@ -12,7 +11,7 @@ from analytics.knowledge_checks import rules, sheets
 from analytics.tagging.categories import add_lexicon_category, add_rule_category
 from analytics.tagging.insurance import add_insurance
 from analytics.tagging.rulebook import read_table
-from tests.analytics.drawing import line, lines
+from tests.analytics.drawing import line, lines, quoted_words
 
 EXAMPLES = Path(__file__).with_name("examples.csv")
 BOOKINGS = """
@@ -322,7 +321,7 @@ def test_the_sign_rule_is_never_broken(booked: pl.DataFrame) -> None:
 
 def test_quoted_words_stand_in_the_line(booked: pl.DataFrame) -> None:
     for row in booked.iter_rows(named=True):
-        for word in re.findall("»([^«]*)«", f"{row['rule_reason']} {row['lexicon_reason']}"):
+        for word in quoted_words(f"{row['rule_reason']} {row['lexicon_reason']}"):
             assert word in f"{row['name']} {row['purpose']}", word
 
 
@@ -331,7 +330,7 @@ def test_removing_the_quoted_words_takes_the_reason_away() -> None:
         line(name, purpose, float(amount), channel) for name, purpose, amount, channel, _ in table(BOOKINGS) if channel == "CARD"
     ]
     before = told(lines(*drawn))
-    words = before["lexicon_reason"].str.extract_all("»([^«]*)«").list.eval(pl.element().str.strip_chars("»«")).to_list()
+    words = [quoted_words(reason or "") for reason in before["lexicon_reason"]]
     without = [
         {
             **row,

@@ -6,6 +6,7 @@ from analytics.tagging.decision import MIN_CONFIDENCE, MIN_GUESS_CONFIDENCE, SOU
 
 MEASURED = pl.DataFrame({"decider": ["rule:loan-words", "partner:IKEA"], "precision": [0.56, 0.75]})
 NOTHING = {
+    "name": "",
     "positive": False,
     "is_person": False,
     "insurance": "UNRELATED_OTHER",
@@ -58,7 +59,7 @@ def model(category: str, confidence: float, words: str = "zins") -> dict[str, ob
 
 
 def test_a_measured_rule_gives_way_to_a_surer_model_and_the_reason_is_the_models() -> None:
-    assert decided(LOAN | model("HOUSING_FINANCING", 0.97)) == [("HOUSING_FINANCING", 0.97, "MODEL", "Wörter »zins«")]
+    assert decided(LOAN | model("HOUSING_FINANCING", 0.97)) == [("HOUSING_FINANCING", 0.97, "MODEL", "Wort »Zins«")]
 
 
 def test_a_measured_rule_stands_against_a_less_sure_model() -> None:

@@ -1,12 +1,10 @@
 """What bookings are for the self-employed, told by examples."""
 
-import re
-
 import polars as pl
 
 from analytics import trees
 from analytics.tagging.freelancer import add_freelancer
-from tests.analytics.drawing import line, lines
+from tests.analytics.drawing import line, lines, quoted_words
 
 BOOKINGS = """
 BILLS_MOBILE | Telekom | Rechnung | -30 | TELECOMMUNICATIONS
@@ -132,5 +130,5 @@ def test_every_category_has_an_item() -> None:
 
 def test_quoted_words_stand_in_the_line() -> None:
     for row in tagged_lines().iter_rows(named=True):
-        for word in re.findall("»([^«]*)«", row["freelancer_reason"]):
+        for word in quoted_words(row["freelancer_reason"]):
             assert word in f"{row['name']} {row['purpose']}"

@@ -1,13 +1,11 @@
 """Which insurance a payment is for, told by examples."""
 
-import re
-
 import polars as pl
 import pytest
 
 from analytics import trees
 from analytics.tagging.insurance import add_insurance
-from tests.analytics.drawing import line, lines
+from tests.analytics.drawing import line, lines, quoted_words
 
 PREMIUMS = """
 Allianz Versicherungs-AG | Haftpflichtversicherung Vertrag 12/345 Beitrag 01.01.-31.12. | 62 | LIABILITY_PRIVATE
@@ -253,14 +251,14 @@ def test_products_are_items_of_the_tree() -> None:
 def test_quoted_words_stand_in_the_line() -> None:
     found = tagged_lines(table(PREMIUMS) + table(NO_PREMIUMS))
     for row in found.iter_rows(named=True):
-        for word in re.findall("»([^«]*)«", row["insurance_reason"]):
+        for word in quoted_words(row["insurance_reason"]):
             assert word in f"{row['name']} {row['purpose']}", row["insurance_reason"]
 
 
 def test_removing_the_words_that_decided_changes_the_result() -> None:
     rows = [row for row in table(PREMIUMS) if row[3].split("_")[0] == "HOME"]
     found = tagged_lines(rows)
-    words = found["insurance_reason"].str.extract("»([^«]*)«")
+    words = [" ".join(quoted_words(reason)) for reason in found["insurance_reason"]]
     without = found.select(*lines(line()).columns).with_columns(
         purpose=pl.Series([text.replace(word, "") for text, word in zip(found["purpose"], words, strict=True)])
     )

@@ -14,6 +14,7 @@ from analytics.tagging import tag as tagging
 from analytics.tagging.tag import Tagger
 from models import registry
 from models.simulator import Corpus, simulate
+from tests.analytics.drawing import quoted_words
 
 TREES = {
     "category": "CATEGORIES",
@@ -21,7 +22,6 @@ TREES = {
     "partner": "BUSINESS_PARTNERS",
     "freelancer": "FREELANCER_CATEGORIES",
 }
-QUOTED = re.compile("»([^«]*)«")
 TEXTS = ("booking_text", "name", "ultimate", "purpose", "merchant")
 
 
@@ -105,8 +105,8 @@ def test_words_that_a_reason_names_stand_in_the_line(kind: str) -> None:
     text = read_lines.select(pl.concat_str(*TEXTS, "via", separator=" ")).to_series()
     for reason, words in zip(tagged()[f"{kind}_reason"], text, strict=True):
         squeezed = words.replace(" ", "")
-        for word in QUOTED.findall(reason):
-            assert word.replace(" ", "") in squeezed
+        for word in quoted_words(reason):
+            assert word in squeezed
 
 
 @pytest.mark.parametrize("source", ["RULE", "MODEL"])
@@ -128,7 +128,7 @@ def _without_words(read_lines: pl.DataFrame, reasons: pl.Series) -> pl.DataFrame
     """The lines without the words that their reasons quote."""
     rows = []
     for row, reason in zip(read_lines.iter_rows(named=True), reasons, strict=True):
-        for word in QUOTED.findall(reason):
+        for word in quoted_words(reason):
             row |= {name: _cut(str(row[name]), word) for name in TEXTS}
         rows.append(row)
     return pl.DataFrame(rows, schema=read_lines.schema)
