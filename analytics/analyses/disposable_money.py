@@ -136,9 +136,14 @@ def _with_results(salaries: pl.DataFrame) -> pl.DataFrame:
         pl.format("; {} Euro gehen per Dauerauftrag auf eigene Sparkonten", german_euros(-committed))
     )
     flexible = pl.when(pl.col("monthly_flex").is_null()).then(pl.lit("; der Verlauf ist zu kurz für übliche Ausgaben"))
-    reason = pl.format(
-        "Gehalt{} am {}, das nächste am {}; bis dahin {} erwartete Zahlungen", payer, latest, following, "occurrences"
+    expected = (
+        pl.when(pl.col("occurrences") == 0)
+        .then(pl.lit("keine erwarteten Zahlungen"))
+        .when(pl.col("occurrences") == 1)
+        .then(pl.lit("eine erwartete Zahlung"))
+        .otherwise(pl.format("{} erwartete Zahlungen", "occurrences"))
     )
+    reason = pl.format("Gehalt{} am {}, das nächste am {}; bis dahin {}", payer, latest, following, expected)
     return salaries.with_columns(
         currently_left=left,
         disposable_money=money,

@@ -371,7 +371,7 @@ def test_what_came_three_years_in_a_row_in_one_month_comes_again_with_its_reason
     _, flow = flowing(bookings, date(2026, 11, 20))
     rows = select_view(flow.predictions).filter(tag="SHOPPING_OTHER", item="2026_M12").row(0, named=True)
     assert rows["cents"] == -41_000
-    assert rows["reason"] == "Darin -410,00 Euro, die in den Vorjahren im selben Monat kamen"
+    assert rows["reason"] == "Darin 410,00 Euro Ausgaben, die in den Vorjahren im selben Monat anfielen"
     assert rows["lower"] <= rows["cents"] <= rows["upper"]
     assert rows["upper"] >= 0  # it may not come
 

@@ -45,7 +45,7 @@ def test_every_event_is_an_item_of_the_tree_and_names_its_bookings() -> None:
     assert result["bookings"].list.len().min() >= 1  # type: ignore[operator]
     assert result["confidence"].is_between(0.7, 1).all()
     assert result.filter(pl.col("item") == "EMPLOYMENT_CHANGE")["reason"].item() == (
-        "Neuer Arbeitgeber: Alt GmbH endet, Neu AG beginnt am 28.07.2025"
+        "Neuer Arbeitgeber: Gehalt von Alt GmbH endet, von Neu AG beginnt am 28.07.2025"
     )
 
 

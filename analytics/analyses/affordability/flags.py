@@ -23,7 +23,7 @@ FLAGS = {
     "reminder_charges": ("Mahngebühr", "Mahngebühren"),
     "seizure_payments": ("Zahlung wegen Pfändung oder Vollstreckung", "Zahlungen wegen Pfändung oder Vollstreckung"),
     "debt_collection_payments": ("Zahlung an ein Inkassounternehmen", "Zahlungen an Inkassounternehmen"),
-    "overdraft": ("Überziehungszins", "Überziehungszinsen"),
+    "overdraft": ("Abrechnung von Überziehungszinsen", "Abrechnungen von Überziehungszinsen"),
 }
 """Each flag, and the German name of one and of several bookings of its evidence."""
 EVIDENCE_COLUMNS = ("user_index", "flag", "id", "booked_on")

@@ -97,9 +97,13 @@ def _reason() -> pl.Expr:
         german_euros(pl.col("lowest")),
         german_euros(pl.col("highest")),
     )
-    yearly = pl.format("Darin {} Euro, die in den Vorjahren im selben Monat kamen", german_euros(pl.col("extra")))
+    what = pl.when(pl.col("extra") > 0).then(pl.lit("Einnahmen")).otherwise(pl.lit("Ausgaben"))
+    yearly = pl.format(
+        "darin {} Euro {}, die in den Vorjahren im selben Monat anfielen", german_euros(pl.col("extra").abs()), what
+    )
     parts = [pl.when("interval_only").then(basis), pl.when(pl.col("extra") != 0).then(yearly)]
-    return pl.concat_str(parts, separator="; ", ignore_nulls=True).alias("reason")
+    reason = pl.concat_str(parts, separator="; ", ignore_nulls=True)
+    return pl.concat_str(reason.str.slice(0, 1).str.to_uppercase(), reason.str.slice(1)).alias("reason")
 
 
 def _rank_keys(keys: pl.Series) -> tuple[pl.Series, pl.Series]:

@@ -186,8 +186,9 @@ def _with_status(facts: pl.DataFrame) -> pl.DataFrame:
 
 def _reason() -> pl.Expr:
     period_labels = dict(trees.periods_frame().select("system_name", "display_name").iter_rows())
-    rhythm = pl.col("period").replace_strict(period_labels, return_dtype=pl.String)
+    labels = {name: label[:1].lower() + label[1:] for name, label in period_labels.items()}
+    rhythm = pl.col("period").replace_strict(labels, return_dtype=pl.String)
     count = pl.col("regular_count")
     equal = pl.when(pl.col("standard_deviation") == 0, count > 1).then(pl.lit(", immer derselbe Betrag")).otherwise(pl.lit(""))
-    single = pl.format("eine Zahlung mit Merkmalen eines Vertrags, vermutlich: {}", rhythm)
-    return pl.when(count > 1).then(pl.format("{} Zahlungen, {}{}", count, rhythm.str.to_lowercase(), equal)).otherwise(single)
+    single = pl.format("eine Zahlung mit Merkmalen eines Vertrags, vermutlich {}", rhythm)
+    return pl.when(count > 1).then(pl.format("{} Zahlungen, {}{}", count, rhythm, equal)).otherwise(single)

@@ -87,7 +87,7 @@ def _employment(evidence: EventEvidence, runs: pl.DataFrame) -> list[pl.DataFram
     ended_wages = _without_leave(evidence, ended_wages)
     later_wages = new_runs.filter(~pl.col("first_ever"), ~pl.col("waiting"))
     return [
-        change_events(pairs, "EMPLOYMENT_CHANGE", "Neuer Arbeitgeber"),
+        change_events(pairs, "EMPLOYMENT_CHANGE", "Neuer Arbeitgeber: Gehalt von {} endet, von {} beginnt"),
         events(
             first_jobs,
             "EMPLOYMENT_FIRST",

@@ -38,7 +38,7 @@ def _tenancies(evidence: EventEvidence, runs: pl.DataFrame) -> list[pl.DataFrame
     later_rents = new_rents.filter(~pl.col("first_ever"), ~pl.col("waiting"))
     until = pl.col("last") + pl.duration(days=pl.col("length") - 1)
     return [
-        change_events(moves, "TENANCY_CHANGE", "Umzug"),
+        change_events(moves, "TENANCY_CHANGE", "Umzug: Miete an {} endet, an {} beginnt"),
         events(
             new_rents.filter("first_ever"),
             "TENANCY_FIRST",

@@ -23,9 +23,9 @@ def successions(new: pl.DataFrame, ended_runs: pl.DataFrame, max_days: int, *, s
     return pairs.sort("contract", "last_old", "contract_old").unique("contract", keep="last", maintain_order=True)
 
 
-def change_events(pairs: pl.DataFrame, item: str, description: str) -> pl.DataFrame:
-    """An event for each pair, on the first day of the new run."""
-    reason = pl.format(f"{description}: {{}} endet, {{}} beginnt", _name_or_none("name_old"), _name_or_none("name"))
+def change_events(pairs: pl.DataFrame, item: str, template: str) -> pl.DataFrame:
+    """An event for each pair, on the first day of the new run. The template has a place for the old name and one for the new."""
+    reason = pl.format(template, _name_or_none("name_old"), _name_or_none("name"))
     bookings = pl.concat_list("closing_old", "opening")
     known_since = pl.max_horizontal("recognised", "ended_since_old")
     return events(
@@ -123,4 +123,4 @@ def runs_without_successor(
 
 
 def _name_or_none(name: str) -> pl.Expr:
-    return pl.when(pl.col(name) != "").then(name).otherwise(pl.lit("ohne Namen"))
+    return pl.when(pl.col(name) != "").then(name).otherwise(pl.lit("einem unbekannten Konto"))

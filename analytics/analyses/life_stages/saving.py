@@ -29,7 +29,7 @@ def saving_stages(snapshot: Snapshot, evidence: EventEvidence, month_sums: pl.Da
         .then(pl.lit("SAVINGS_REGULAR"))
         .otherwise(pl.lit("SAVINGS_INTENSIVE"))
     )
-    share = (rate * 100).round(1).cast(pl.String).str.replace(".", ",", literal=True)
+    share = (rate.abs() * 100).round(1).cast(pl.String).str.replace(".", ",", literal=True)
     regularly = pl.when(pl.col("plan").is_not_null()).then(pl.lit("; ein Vertrag oder Dauerauftrag spart")).otherwise(pl.lit(""))
     return savers.select(
         "user",
@@ -37,5 +37,7 @@ def saving_stages(snapshot: Snapshot, evidence: EventEvidence, month_sums: pl.Da
         item=item,
         since=pl.coalesce("since", "start"),
         confidence=pl.lit(0.85),
-        reason=pl.format("{} % des Einkommens von {} Monaten zurückgelegt{}", share, "months", regularly),
+        reason=pl.when(rate < 0)
+        .then(pl.format("in {} Monaten {} % des Einkommens vom Ersparten entnommen{}", "months", share, regularly))
+        .otherwise(pl.format("{} % des Einkommens von {} Monaten zurückgelegt{}", share, "months", regularly)),
     )
