@@ -12,6 +12,8 @@ MONTH_STRIDE = 1 << 16
 """Larger than any number of a month since the year 0."""
 LARGE_INCOME_FACTOR = 2
 """An income of at least this many times the average month is large."""
+MIN_REGULAR_PAYMENTS, MIN_EXTRA_FACTOR = 3, 1.5
+"""Of a payer with so many payments, only one that exceeds its usual payment by this factor can be large."""
 
 
 def sum_months(snapshot: Snapshot) -> pl.DataFrame:
@@ -65,6 +67,7 @@ def monthly_incomes(months: pl.DataFrame, sums_by_month: pl.DataFrame, *, with_o
 def large_incomes(evidence: EventEvidence, sums_by_month: pl.DataFrame) -> pl.DataFrame:
     """`user`, `day`, `payer`, `cents`, `ids`, `average`: the income by one payer on one day, if it is large compared with the
     average of the up to twelve full months before; at least three are needed. A gift or an inheritance is an income, too.
+    What a payer pays regularly is not large in itself: the first full wage after an apprenticeship is a new level.
     """
     monthly = _months_before(monthly_incomes(evidence.months, sums_by_month, with_other=True))
     payment_keys, incoming = ["user", "day", "payer"], evidence.income.filter(pl.col("cents") > 0)
@@ -72,6 +75,9 @@ def large_incomes(evidence: EventEvidence, sums_by_month: pl.DataFrame) -> pl.Da
     with_history = payments.with_columns(month=pl.col("day").dt.month_start()).join(monthly, on=["user", "month"])
     has_history = (pl.col("months") >= MIN_MONTHS) & (pl.col("total") > 0)
     large = with_history.filter(has_history, pl.col("cents") * pl.col("months") >= LARGE_INCOME_FACTOR * pl.col("total"))
+    usual = payments.group_by("user", "payer").agg(usual=pl.col("cents").median(), times=pl.len())
+    is_regular = (pl.col("times") >= MIN_REGULAR_PAYMENTS) & (pl.col("cents") < MIN_EXTRA_FACTOR * pl.col("usual"))
+    large = large.join(usual, on=["user", "payer"], how="left", maintain_order="left").filter(~is_regular.fill_null(value=False))
     income_rows = incoming.join(large, on=payment_keys, how="semi", nulls_equal=True).group_by(payment_keys)
     names = income_rows.agg(ids=pl.col("id").sort(), name=pl.col("name").drop_nulls().sort().first().fill_null(""))
     with_names = large.join(names, on=payment_keys, how="left", nulls_equal=True)
