@@ -65,8 +65,16 @@ def binary(content: str | bytes) -> str:
     return f"@{len(content)}@{content.decode('iso-8859-1')}"
 
 
-def bpd(methods_6: str = METHODS_6, methods_7: str = "", *, with_tan: str = WITH_TAN, days: int = 390, camt_days: int = 0) -> str:
-    """The parameters of a bank."""
+def bpd(
+    methods_6: str = METHODS_6,
+    methods_7: str = "",
+    *,
+    with_tan: str = WITH_TAN,
+    days: int = 390,
+    camt_days: int = 0,
+    further: str = "",
+) -> str:
+    """The parameters of a bank; `further` are segments that a bank has that does more than tell."""
     segments = [
         "HIBPA:10:3:4+17+280:12030000+Testbank+1+1+300+0'",
         "HISPAS:11:1:4+1+1+0+J:J:J'",
@@ -82,7 +90,7 @@ def bpd(methods_6: str = METHODS_6, methods_7: str = "", *, with_tan: str = WITH
         segments.append(f"HITANS:18:7:4+1+1+0+N:N:0:{methods_7}'")
     if camt_days:
         segments.append(f"HICAZS:19:1:4+1+1+0+{camt_days}:N:N:{CAMT_NAME}'")
-    return "".join(segments)
+    return "".join(segments) + further
 
 
 def sync(allowed: str = "900", parameters: str | None = None) -> str:

@@ -89,8 +89,8 @@ def test_parameters_of_banks(name: str, methods: list[str], versions: dict[str, 
 @pytest.mark.parametrize(
     ("name", "kinds", "version", "lead_days", "needs_sum"),
     [
-        ("Consors__ConsorsIntegrationTestBase__ANONYMOUS_INIT_RESPONSE", {"HKCCS", "HKCSE"}, "001.003.03", (1, 360), False),
-        ("IngDiba__IngDibaIntegrationTestBase__SYNC_RESPONSE", {"HKCCS"}, "001.001.03", (1, 180), False),
+        ("Consors__ConsorsIntegrationTestBase__ANONYMOUS_INIT_RESPONSE", {"HKCCS"}, "001.001.03", (1, 180), False),
+        ("IngDiba__IngDibaIntegrationTestBase__SYNC_RESPONSE", {"HKCCS", "HKCSE"}, "001.003.03", (1, 360), False),
         (
             "KSK_Biberach__KskBiberachIntegrationTestBase__ANONYMOUS_INIT_RESPONSE",
             {"HKCCS", "HKCSE", "HKIPZ", "HKCCM"},
