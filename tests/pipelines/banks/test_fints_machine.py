@@ -54,6 +54,7 @@ from pipelines.banks.fints_bank.paying import executed_orders
 from pipelines.dialogues import steps
 from pipelines.dialogues.steps import Phase
 from tests.pipelines.banks.cases import NOW
+from tests.pipelines.banks.fints_answers import codes_in
 from tests.pipelines.banks.test_fints_both_sides import PIN, TAN, daily_sums, request
 from tests.support.fints_line import ADDRESS, Line, connector_of
 
@@ -65,6 +66,7 @@ USERS = (
 IBANS = ("DE89370400440532013000", "DE63370400440532013080", "DE84370400440532013090")
 ORDERS = frozenset(("HKCCS", "HKCSE", "HKIPZ", "HKCCM"))
 WRONG_PIN = "99999"
+PIN_CODES = frozenset(("9910", "9942", "9340", "9930", "9931"))
 MAX_DIALOGUES = 3
 MAX_LOOKS = 3
 OFTEN = st.sampled_from((True, True, True, False))
@@ -126,7 +128,7 @@ class BadLine(Line):
             raise NoAnswer
         if mishap == "killed after":
             raise Killed
-        if pin != PIN:
+        if pin != PIN and PIN_CODES & set(codes_in(answer)):  # a bank that no longer knows the dialogue does not look at the PIN
             machine.refused_pins.add((machine.entry, pin))
         return answer
 
@@ -497,4 +499,4 @@ def test_payments_and_bookings_tell_the_truth_whatever_happens() -> None:
 
 @pytest.mark.thorough
 def test_payments_and_bookings_tell_the_truth_in_many_runs() -> None:
-    assert run(600, 50) >= ENDS | {"looked up Done", "payment OPEN ChooseMethod", "payment OPEN ChooseMedium"}
+    assert run(300, 40) >= ENDS | {"looked up Done", "payment OPEN ChooseMethod", "payment OPEN ChooseMedium"}
