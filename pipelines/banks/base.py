@@ -426,7 +426,7 @@ class Turn:
     state: bytes = field(default=b"", repr=False)
     memory: bytes | None = field(default=None, repr=False)
     """What the connector wants to remember of this access. Stored with the access when the dialogue ends well; until then every
-    further call of the dialogue gets it. None leaves the memory as it is.
+    further call of the dialogue gets it, also the question for an outcome. None leaves the memory as it is.
     """
     parts: "tuple[Part, ...]" = field(default=(), repr=False)
     """With the `Done` of a consent: what was fetched within its dialogue, as by `fetch`, for banks that give bookings of long ago

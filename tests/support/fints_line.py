@@ -6,7 +6,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from pipelines.banks.base import NoAnswer, Unreachable
+from pipelines.banks.base import BankFault, NoAnswer, Unreachable
 from pipelines.banks.fints.bank import FintsConnector
 from pipelines.banks.fints_bank.bank import FintsBank
 from pipelines.banks.fints_bank.customers import BankTransport
@@ -39,9 +39,22 @@ class Line:
 
 def connector(folder: Path, now: datetime, watch: Callable[[bytes], None] = lambda message: None) -> FintsConnector:
     """A connector whose only bank is the simulated one."""
-    bank = FintsBank(folder)
+    return connector_of(FintsBank(folder), now, watch)
+
+
+def connector_of(
+    bank: FintsBank,
+    now: datetime,
+    watch: Callable[[bytes], None] = lambda message: None,
+    fail: type[BankFault] | None = None,
+) -> FintsConnector:
+    """A connector whose only bank is this one; with `fail` no message reaches it."""
 
     def connect(_address: str) -> Any:
-        return Line(bank, now, watch)
+        def refuse(_message: bytes) -> None:
+            if fail is not None:
+                raise fail
+
+        return Line(bank, now, watch if fail is None else refuse)
 
     return FintsConnector(None, ADDRESS, connect)

@@ -147,15 +147,15 @@ def poll_later(owner: Owner, dialogue: Dialogue, seconds: float) -> None:
 
 
 def end(owner: Owner, dialogue: Dialogue, phase: str, look_after: float | None = None) -> None:
-    """Ends a dialogue and deletes the state of the bank, the move and the login; the login stays while the bank is to be asked
-    for the outcome of a payment.
+    """Ends a dialogue and deletes the state of the bank, the move, the login and the connector's memory; the last two stay while
+    the bank is to be asked for the outcome of a payment.
     """
     dialogue.phase = phase
     dialogue.look_at = None if look_after is None else _in(look_after)
     if look_after is None:
         sealed_values.remove(owner, subject(dialogue.id))
     else:
-        for field in (STATE, REPLY, MEMORY):
+        for field in (STATE, REPLY):
             sealed_values.remove_field(owner, subject(dialogue.id), field)
     owner.session.flush()
     notify(owner, dialogue)

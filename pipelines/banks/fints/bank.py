@@ -13,7 +13,6 @@ from pipelines.banks.base import (
     BankFault,
     Capability,
     CatalogueBank,
-    Code,
     Done,
     Failed,
     FetchRequest,
@@ -30,7 +29,7 @@ from pipelines.banks.base import (
     Unusable,
     WrongCredentials,
 )
-from pipelines.banks.fints import addresses, dialogue, messages
+from pipelines.banks.fints import addresses, dialogue, messages, paying, settling
 from pipelines.banks.fints.connection import Connection
 from pipelines.banks.fints.dialogue import FintsCaller, Flow
 from pipelines.banks.fints.memory import read_memory, read_state
@@ -46,7 +45,6 @@ FIELDS = (
     LoginField(USER_ID, "Anmeldename", False, "^[!-~¡-ÿ]{1,30}$", "Anmeldename oder Legitimations-ID Ihres Online-Bankings"),
     LoginField(PIN, "PIN", True, "^[!-~¡-ÿ]{1,50}$", "PIN Ihres Online-Bankings"),
 )
-CANNOT_PAY = "Aufträge sind bei dieser Bank über Kontor nicht möglich."
 T = TypeVar("T")
 Connect = Callable[[str], AbstractContextManager[Connection]]
 
@@ -75,22 +73,27 @@ class FintsConnector:
         yield from self._run(dialogue.fetch(caller, read_memory(request.memory), request), login, address, request.now)
 
     def start(self, order: Order, request: FetchRequest) -> Turn:
-        """The first step of a consent. Payments are refused."""
+        """The first step of a consent or a payment."""
         caller, login, address = self._caller(request)
+        memory = read_memory(request.memory)
         if isinstance(order, Payment):
-            return Turn(Failed(Code.TRANSFER_REFUSED, CANNOT_PAY))
-        return self._turn(dialogue.begin(caller, read_memory(request.memory), request), login, address, request.now)
+            flow = paying.begin(caller, memory, request, order)
+        else:
+            flow = dialogue.begin(caller, memory, request)
+        return self._turn(flow, login, address, request.now)
 
     def resume(self, request: FetchRequest, state: bytes, reply: Reply) -> Turn:
-        """The next step of a consent."""
+        """The next step."""
         caller, login, address = self._caller(request)
         stored_state = read_state(state, caller.user_id)
-        return self._turn(dialogue.resume(caller, stored_state, reply, request), login, address, request.now)
+        go_on = dialogue.resume if stored_state.draft is None else paying.resume
+        return self._turn(go_on(caller, stored_state, reply, request), login, address, request.now)
 
-    def outcome(self, request: FetchRequest, reference: UUID) -> Done | Failed | None:  # noqa: ARG002  nothing is ever paid
-        """Nobody can say."""
-        self._caller(request)
-        return None
+    def outcome(self, request: FetchRequest, reference: UUID) -> Done | Failed | None:
+        """What the bank's protocol, or else its bookings, say of a payment; None if they say nothing."""
+        caller, login, address = self._caller(request)
+        flow = settling.find_outcome(caller, read_memory(request.memory), request, reference)
+        return _result(self._run(flow, login, address, request.now))
 
     def verify_payee(self, request: FetchRequest, name: str, iban: str) -> Payee:  # noqa: ARG002  FinTS asks only with an order
         """Not possible without a payment."""

@@ -25,6 +25,12 @@ LOCKED = frozenset(("9930", "9931", "3938", "3931"))
 OUT_OF_STEP = frozenset(("9075", "9391", WRONG_NUMBER))
 """The bank wants another signature, another system id or another number of the message: it may work after a synchronisation."""
 PRODUCT_REFUSED = "9078"
+PIN_REFUSED = frozenset(("9942", "9340"))
+"""Codes that blame the PIN even where a TAN was entered."""
+UNKNOWN_REFERENCE = "9210"
+ORDER_HELD = "3945"
+"""A payment waits for the customer's word about its payees."""
+PAYEES_DIFFER, PAYEES_PENDING = "3090", "3093"
 PARTLY_WRONG = frozenset(("9050", "9010"))
 """Codes for the message that say no more than that a segment was refused."""
 NO_REFERENCE = frozenset(("", "noref"))
@@ -50,6 +56,31 @@ def is_empty(answer: Answer, number: int) -> bool:
 def has_parameters(answer: Answer, number: int) -> bool:
     """Whether the bank has taken the segment of the login: some confirm it by saying that parameters follow."""
     return any(item.code[0] in "01" for item in answer.codes_of(number)) or any(item.code in DONE for item in answer.of_message)
+
+
+def is_accepted(answer: Answer, number: int) -> bool:
+    """Whether the bank has accepted the payment of this very segment: nothing less than a positive code for it, and no code
+    anywhere that says otherwise. Warnings alone, more data or no data say nothing about a payment.
+    """
+    own_codes = {item.code for item in answer.codes_of(number)}
+    is_open = waits_for_customer(answer) or answer.has(ORDER_HELD, PAYEES_DIFFER, PAYEES_PENDING)
+    return bool(own_codes & DONE) and not is_open and not answer.errors()
+
+
+def is_refused(answer: Answer, numbers: Iterable[int]) -> bool:
+    """Whether the bank has refused the payment of these segments: a negative code for one of them, and no code that speaks of
+    success or of a confirmation.
+    """
+    own_codes = {item.code for number in numbers for item in answer.codes_of(number)}
+    is_negative = any(code.startswith("9") for code in own_codes)
+    return is_negative and not own_codes & DONE and not waits_for_customer(answer)
+
+
+def words_of(answer: Answer, numbers: Iterable[int], private: Iterable[str] = ()) -> str | None:
+    """The bank's own words for the refusal of these segments, unless they repeat something `private`."""
+    places = frozenset(numbers)
+    texts = [item for place, item in answer.of_segments if place in places and item.code.startswith("9")]
+    return _first_text(texts, private)
 
 
 def waits_for_customer(answer: Answer) -> bool:
@@ -87,6 +118,10 @@ def refused(answer: Answer) -> BankFault:
 
 def _text(answer: Answer, codes: frozenset[str], typed: Iterable[str]) -> str | None:
     """The bank's own words for one of these codes, unless they repeat what the customer typed."""
-    texts: list[ReturnCode] = [item for item in answer.all_codes() if item.code in codes and item.text]
-    text = " ".join(texts[0].text.split())[:MAX_TEXT_LENGTH] if texts else ""
-    return text if text and not any(secret and secret in text for secret in typed) else None
+    return _first_text([item for item in answer.all_codes() if item.code in codes], typed)
+
+
+def _first_text(items: Iterable[ReturnCode], private: Iterable[str]) -> str | None:
+    texts = [item.text for item in items if item.text]
+    text = " ".join(texts[0].split())[:MAX_TEXT_LENGTH] if texts else ""
+    return text if text and not any(secret and secret in text for secret in private) else None

@@ -35,7 +35,7 @@ from pipelines.banks.fints.dialogue import (
 )
 from pipelines.banks.fints.memory import History, write_memory
 from pipelines.banks.fints.messages import FIRST_ORDER, Answer
-from pipelines.banks.fints.parameters import BankParameters, FintsAccount
+from pipelines.banks.fints.parameters import BankParameters, FintsAccount, can_pay
 from pipelines.banks.fints.syntax import Segment
 from pipelines.statements.statement import StatementFault, cents_of
 
@@ -185,7 +185,7 @@ def _product(conversation: Conversation, account: FintsAccount, request: FetchRe
             if segments:
                 cents, currency, balance_at = _balance(segments[0], request.now)
                 credit_line = _amount(segments[0], CREDIT_LINE)
-    category = category_of(account)
+    category, has_method = category_of(account), bool(conversation.memory.methods)
     return FetchedProduct(
         key_of(account),
         category,
@@ -199,6 +199,8 @@ def _product(conversation: Conversation, account: FintsAccount, request: FetchRe
         bic=account.bic or None,
         blz=account.blz or None,
         bank_name=bank.name or None,
+        transfer_support=has_method and can_pay(bank, account, "HKCCS"),
+        bulk_transfer_support=has_method and can_pay(bank, account, "HKCCM"),
         overdraft_limit_cents=credit_line if category is ProductCategory.CHECKING else None,
     )
 

@@ -5,7 +5,7 @@ connection, no clock and no PIN. Where the customer is asked it ends with a turn
 
 synchronise ── method, if several ── medium, if several ── login ─┬─ TAN ────────┬─ old bookings, each with its TAN ── the rest
                                                                   ├─ app, polled ┤
-                                                                  └─ exempt ─────┘
+                                                                  └─ exempt ─────┴─ or a payment (`paying.py`)
 """
 
 from collections.abc import Generator
@@ -19,10 +19,12 @@ from pipelines.banks.base import (
     ChooseMedium,
     ChooseMethod,
     Code,
+    ConfirmPayee,
     Done,
     EnterTan,
     Failed,
     FetchRequest,
+    NoAnswer,
     Part,
     Reply,
     ScaNeeded,
@@ -34,7 +36,7 @@ from pipelines.banks.base import (
 from pipelines.banks.fints import codes, orders
 from pipelines.banks.fints.challenges import TanChallenge, read_challenge
 from pipelines.banks.fints.codes import OutOfStep
-from pipelines.banks.fints.memory import History, Memory, State, write_memory, write_state
+from pipelines.banks.fints.memory import History, Memory, PaymentDraft, State, write_memory, write_state
 from pipelines.banks.fints.messages import FIRST_ORDER, NO_DIALOGUE, ONE_STEP, UNKNOWN_SYSTEM, Answer, FintsMessage
 from pipelines.banks.fints.parameters import (
     SHORT_HISTORY_DAYS,
@@ -84,9 +86,11 @@ class Conversation:
         return self.memory.chosen
 
     def ask(self, *segments: Segment, tan: str | None = None) -> Flow[Answer]:
-        """The bank's answer to a message with these orders."""
+        """The bank's answer to a message with these orders. Raises `NoAnswer` for one that belongs to another message."""
         security = self.method.code if self.method else ONE_STEP
         answer: Answer = yield FintsMessage(self.dialogue, self.number, segments, self.memory.system_id, security, tan)
+        if not answer.belongs_to(self.dialogue, self.number):
+            raise NoAnswer
         self.number += 1
         if answer.dialogue not in ("", NO_DIALOGUE):
             self.dialogue = answer.dialogue
@@ -131,8 +135,9 @@ class Conversation:
             return (yield from flow)
         except Unreachable:
             raise
-        except BankFault:
-            yield from self.close()
+        except BankFault as fault:
+            if not fault.refuses_login:
+                yield from self.close()
             raise
 
 
@@ -239,21 +244,21 @@ def begin(caller: FintsCaller, memory: Memory, request: FetchRequest) -> Flow[Tu
     what is remembered could only lead to a login that it refuses.
     """
     fresh = yield from synchronise(caller, memory)
-    return (yield from _choose(caller, fresh, request))
+    return (yield from choose(caller, fresh, request))
 
 
 def resume(caller: FintsCaller, state: State, reply: Reply, request: FetchRequest) -> Flow[Turn]:
-    """The step after a reply."""
-    memory = state.memory
+    """The step after a reply, as long as no payment lies at the bank."""
+    memory, draft = state.memory, state.draft
     match state.at:
         case "method" if reply.method is not None:
             if reply.method not in {method.code for method in memory.methods}:
                 return Turn(Failed(Code.METHOD_INVALID))
-            return (yield from _choose_medium(caller, replace(memory, method=reply.method), request))
+            return (yield from _choose_medium(caller, replace(memory, method=reply.method), request, draft))
         case "medium" if reply.medium is not None:
             if reply.medium not in {medium.name for medium in memory.media}:
                 return Turn(Failed(Code.METHOD_INVALID))
-            return (yield from _enter(caller, replace(memory, medium=reply.medium), request))
+            return (yield from _enter(caller, replace(memory, medium=reply.medium), request, draft))
         case "tan" if reply.tan:
             return (yield from _confirm(caller, state, reply.tan, request))
         case "app":
@@ -261,16 +266,18 @@ def resume(caller: FintsCaller, state: State, reply: Reply, request: FetchReques
     raise Unusable
 
 
-def _choose(caller: FintsCaller, memory: Memory, request: FetchRequest) -> Flow[Turn]:
+def choose(caller: FintsCaller, memory: Memory, request: FetchRequest, draft: PaymentDraft | None = None) -> Flow[Turn]:
+    """The choice of a method, if there are several; then the login, for a consent or a payment."""
     methods = memory.methods
     if len(methods) > 1:
-        return _turn(ChooseMethod(tuple(method.shown() for method in methods)), State("method", caller.user_id, memory))
+        choice = ChooseMethod(tuple(method.shown() for method in methods))
+        return turn_with(choice, State("method", caller.user_id, memory, draft=draft))
     if methods:
-        return (yield from _choose_medium(caller, replace(memory, method=methods[0].code), request))
-    return (yield from _enter(caller, replace(memory, method="", medium=""), request))
+        return (yield from _choose_medium(caller, replace(memory, method=methods[0].code), request, draft))
+    return (yield from _enter(caller, replace(memory, method="", medium=""), request, draft))
 
 
-def _choose_medium(caller: FintsCaller, memory: Memory, request: FetchRequest) -> Flow[Turn]:
+def _choose_medium(caller: FintsCaller, memory: Memory, request: FetchRequest, draft: PaymentDraft | None) -> Flow[Turn]:
     method = memory.chosen
     if method is None:
         return Turn(Failed(Code.METHOD_INVALID, NO_METHOD))
@@ -281,19 +288,36 @@ def _choose_medium(caller: FintsCaller, memory: Memory, request: FetchRequest) -
     media = media_for(method, memory.media)
     memory = replace(memory, media=media, medium=media[0].name if media else "")
     if len(media) > 1:
-        return _turn(ChooseMedium(tuple(medium.shown() for medium in media)), State("medium", caller.user_id, memory))
-    return (yield from _enter(caller, memory, request))
+        choice = ChooseMedium(tuple(medium.shown() for medium in media))
+        return turn_with(choice, State("medium", caller.user_id, memory, draft=draft))
+    return (yield from _enter(caller, memory, request, draft))
 
 
-def _enter(caller: FintsCaller, memory: Memory, request: FetchRequest) -> Flow[Turn]:
+def _enter(caller: FintsCaller, memory: Memory, request: FetchRequest, draft: PaymentDraft | None) -> Flow[Turn]:
     """The login, and what follows if the bank wants no confirmation of it."""
-    conversation, outcome = yield from _login_in_step(caller, memory)
+    conversation, outcome = yield from login_in_step(caller, memory)
     if isinstance(outcome, TanChallenge):
-        return _ask_customer(State("tan", caller.user_id, conversation.memory), conversation, outcome)
-    return (yield from conversation.closing(_gather(conversation, outcome, request, {}, 0)))
+        return ask_customer(State("tan", caller.user_id, conversation.memory, draft=draft), conversation, outcome)
+    return (yield from conversation.closing(_after_login(conversation, outcome, request, draft)))
 
 
-def _login_in_step(caller: FintsCaller, memory: Memory) -> Flow[tuple[Conversation, "tuple[FintsAccount, ...] | TanChallenge"]]:
+def _after_login(
+    conversation: Conversation,
+    accounts: tuple[FintsAccount, ...],
+    request: FetchRequest,
+    draft: PaymentDraft | None,
+    *,
+    is_polled: bool = False,
+) -> Flow[Turn]:
+    """What follows the login: the payment, or all that a consent brings."""
+    from pipelines.banks.fints import paying
+
+    if draft is None:
+        return (yield from _gather(conversation, accounts, request, {}, 0))
+    return (yield from paying.place(conversation, accounts, draft, is_polled=is_polled))
+
+
+def login_in_step(caller: FintsCaller, memory: Memory) -> Flow[tuple[Conversation, "tuple[FintsAccount, ...] | TanChallenge"]]:
     """The login; once more after a synchronisation if the bank no longer knows our id."""
     conversation = Conversation(caller, memory)
     try:
@@ -333,7 +357,7 @@ def login(conversation: Conversation) -> Flow["tuple[FintsAccount, ...] | TanCha
     return read_accounts(answer.segments)
 
 
-def _ask_customer(state: State, conversation: Conversation, challenge: TanChallenge) -> Turn:
+def ask_customer(state: State, conversation: Conversation, challenge: TanChallenge) -> Turn:
     """The turn in which the customer confirms, with the state of the conversation."""
     method = conversation.method
     if method is None:
@@ -348,15 +372,16 @@ def _ask_customer(state: State, conversation: Conversation, challenge: TanChalle
         text=challenge.text,
     )
     if method.decoupled:
-        return _turn(_wait(method, challenge.text, method.first_wait_seconds), waiting)
-    return _turn(EnterTan(challenge.text, method.name, hhduc=challenge.flicker, photo=challenge.image), waiting)
+        return turn_with(_wait(method, challenge.text, method.first_wait_seconds), waiting)
+    return turn_with(EnterTan(challenge.text, method.name, hhduc=challenge.flicker, photo=challenge.image), waiting)
 
 
 def _wait(method: TanMethod, text: str, seconds: float) -> Wait:
     return Wait(max(seconds, 0 if method.polls_itself else MANUAL_WAIT_SECONDS), text, method.max_polls)
 
 
-def _turn(step: ChooseMethod | ChooseMedium | EnterTan | Wait, state: State) -> Turn:
+def turn_with(step: ChooseMethod | ChooseMedium | EnterTan | ConfirmPayee | Wait, state: State) -> Turn:
+    """The turn with a state; raises `Unusable` if that is too large."""
     content = write_state(state)
     if content is None:
         raise Unusable
@@ -365,7 +390,7 @@ def _turn(step: ChooseMethod | ChooseMedium | EnterTan | Wait, state: State) -> 
 
 def _confirm(caller: FintsCaller, state: State, tan: str, request: FetchRequest) -> Flow[Turn]:
     """The step after a TAN. It is sent once: a wrong one ends the dialogue at the bank."""
-    conversation, method = _continued(caller, state)
+    conversation, method = continued(caller, state)
     answer = yield from conversation.closing(conversation.ask(orders.submit(method, state.reference), tan=tan))
     return (yield from _after_confirmation(conversation, state, answer, request))
 
@@ -374,17 +399,35 @@ def _poll(caller: FintsCaller, state: State, request: FetchRequest) -> Flow[Turn
     """The step after asking whether the app has confirmed. If the answer to an earlier poll was lost, the bank is one message
     ahead.
     """
-    conversation, method = _continued(caller, state)
-    answer = yield from conversation.ask(orders.ask_app(method, state.reference))
-    if answer.has(codes.WRONG_NUMBER) and not answer.has(codes.ABORTED):
-        answer = yield from conversation.ask(orders.ask_app(method, state.reference))
-    if answer.has(codes.APP_PENDING, codes.APP_ASKED) and not answer.errors():
-        waiting = replace(state, number=conversation.number)
-        return _turn(_wait(method, state.text, method.wait_seconds), waiting)
+    conversation, method = continued(caller, state)
+    answer, _ = yield from ask_app(conversation, method, state.reference)
+    if is_pending(answer):
+        return wait_again(conversation, method, state)
     return (yield from _after_confirmation(conversation, state, answer, request))
 
 
-def _continued(caller: FintsCaller, state: State) -> tuple[Conversation, TanMethod]:
+def ask_app(conversation: Conversation, method: TanMethod, reference: str) -> Flow[tuple[Answer, bool]]:
+    """The answer to a poll, and whether the answer to an earlier one was lost."""
+    answer = yield from conversation.ask(orders.ask_app(method, reference))
+    is_ahead = answer.has(codes.WRONG_NUMBER)
+    if is_ahead and not answer.has(codes.ABORTED):
+        answer = yield from conversation.ask(orders.ask_app(method, reference))
+    return answer, is_ahead
+
+
+def is_pending(answer: Answer) -> bool:
+    """Whether the app has not confirmed yet."""
+    return answer.has(codes.APP_PENDING, codes.APP_ASKED) and not answer.errors()
+
+
+def wait_again(conversation: Conversation, method: TanMethod, state: State) -> Turn:
+    """The turn that goes on polling."""
+    waiting = replace(state, number=conversation.number)
+    return turn_with(_wait(method, state.text, method.wait_seconds), waiting)
+
+
+def continued(caller: FintsCaller, state: State) -> tuple[Conversation, TanMethod]:
+    """The conversation of a state, and its method."""
     conversation = Conversation(caller, state.memory, state.dialogue, state.number)
     conversation.is_signed_in = True
     if conversation.method is None:
@@ -394,20 +437,22 @@ def _continued(caller: FintsCaller, state: State) -> tuple[Conversation, TanMeth
 
 def _after_confirmation(conversation: Conversation, state: State, answer: Answer, request: FetchRequest) -> Flow[Turn]:
     """Goes on after the login or an order was confirmed; without a positive code for it, nothing was."""
-    if answer.has(*codes.LOCKED):
+    if answer.has(*codes.LOCKED, *codes.PIN_REFUSED):
         codes.check(answer, (conversation.caller.user_id,))
     if answer.errors():
-        yield from conversation.close()
+        if not answer.has(*codes.WRONG_PIN):  # where the PIN may be blamed, it is not sent once more
+            yield from conversation.close()
         return Turn(Failed(Code.TAN_INVALID))
     if codes.waits_for_customer(answer):  # the bank wants another confirmation of the same order
-        return _ask_customer(state, conversation, challenge_of(answer))
+        return ask_customer(state, conversation, challenge_of(answer))
     if not codes.is_done(answer, FIRST_ORDER):
         yield from conversation.close()
         raise Unusable
     if state.order is None:
         conversation.learn(answer)
         accounts = read_accounts(answer.segments)
-        return (yield from conversation.closing(_gather(conversation, accounts, request, {}, 0)))
+        next_flow = _after_login(conversation, accounts, request, state.draft, is_polled=state.at == "app")
+        return (yield from conversation.closing(next_flow))
     return (yield from conversation.closing(_go_on_with(conversation, state, answer, request)))
 
 
@@ -453,7 +498,7 @@ def _gather(
                 histories=histories,
             )
             if write_state(state) is not None:
-                return _ask_customer(state, conversation, history)
+                return ask_customer(state, conversation, history)
             break  # what has come does not fit into the state: the others get their recent bookings
     yield from delivery.deliver(conversation, accounts, request, histories, may_lack=True)
     yield from conversation.close()
@@ -471,7 +516,7 @@ def fetch(caller: FintsCaller, memory: Memory, request: FetchRequest) -> Flow[No
         memory = yield from synchronise(caller, memory)
         if memory.methods:  # a login would ask the customer, who has not chosen how to confirm
             raise ScaNeeded
-    conversation, outcome = yield from _login_in_step(caller, memory)
+    conversation, outcome = yield from login_in_step(caller, memory)
     if isinstance(outcome, TanChallenge):
         yield from conversation.close()
         raise ScaNeeded

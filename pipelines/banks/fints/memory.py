@@ -1,17 +1,33 @@
 """What lasts: the memory of an access, and the state of a dialogue between two moves. Neither has a PIN or a TAN."""
 
 import lzma
-from dataclasses import dataclass, field
-from datetime import date
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime
 from typing import Literal
+from uuid import UUID
 
 from pydantic import TypeAdapter
 
-from pipelines.banks.base import MAX_STATE_BYTES, Unusable
+from pipelines.banks.base import MAX_STATE_BYTES, Payee, Payment, Unusable
+from pipelines.banks.fints.challenges import TanChallenge
 from pipelines.banks.fints.messages import NO_DIALOGUE, UNKNOWN_SYSTEM
 from pipelines.banks.fints.parameters import BankParameters, FintsAccount, TanMedium, TanMethod
 
 SEPARATOR = b"\0"
+FAST_COMPRESSION = 1
+
+
+@dataclass(frozen=True)
+class OrderTrace:
+    """The message in which a payment was sent: what banks call it by when they are asked what became of it."""
+
+    reference: UUID
+    product: str
+    dialogue: str
+    number: int
+    day: date
+    tan_number: int | None = None
+    """The number of the message with its TAN."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +41,8 @@ class Memory:
     method: str = ""
     medium: str = ""
     media: tuple[TanMedium, ...] = ()
+    order: OrderTrace | None = None
+    """The payment of the dialogue, while its outcome is open."""
 
     @property
     def methods(self) -> tuple[TanMethod, ...]:
@@ -54,12 +72,33 @@ class History:
 
 
 @dataclass(frozen=True)
+class PaymentDraft:
+    """A payment on its way to the bank."""
+
+    payment: Payment = field(repr=False)
+    created_at: datetime
+    account: FintsAccount | None = field(default=None, repr=False)
+    """The account from which is paid, once the bank has named it."""
+    is_placed: bool = False
+    """Whether the order lies at the bank, and what is confirmed is the order and no longer the login."""
+    polls: int = 0
+    """How often the bank was asked since it works alone: no such question is sent twice, since the order may follow it."""
+    result_id: bytes = b""
+    polling_id: bytes = b""
+    page: str = ""
+    payees: tuple[Payee, ...] = field(default=(), repr=False)
+    notice: str | None = None
+    challenge: TanChallenge | None = None
+    """What must be confirmed after the customer's word about the payees, if the bank has said it together with them."""
+
+
+@dataclass(frozen=True)
 class State:
-    """Where a dialogue stands while the customer is asked. `order` is the account whose old bookings wait for a TAN; None for
-    the login itself.
+    """Where a dialogue stands while the customer is asked, or the bank works. `order` is the account whose old bookings wait for
+    a TAN; None for the login itself, and for payments.
     """
 
-    at: Literal["method", "medium", "tan", "app"]
+    at: Literal["method", "medium", "tan", "app", "ready", "checking", "payee"]
     user_id: str = field(repr=False)
     memory: Memory
     dialogue: str = NO_DIALOGUE
@@ -71,11 +110,13 @@ class State:
     first_day: date | None = None
     histories: dict[int, History] = field(default_factory=dict, repr=False)
     """The old bookings that came before, by the places of their accounts."""
+    draft: PaymentDraft | None = field(default=None, repr=False)
+    """The payment of the dialogue; None for a consent."""
 
 
 _MEMORY, _STATE = TypeAdapter(Memory), TypeAdapter(State)
-_HISTORIES: TypeAdapter[dict[int, History]] = TypeAdapter(
-    dict[int, History], config={"ser_json_bytes": "base64", "val_json_bytes": "base64"}
+_LOAD: TypeAdapter[tuple[dict[int, History], PaymentDraft | None]] = TypeAdapter(
+    tuple[dict[int, History], PaymentDraft | None], config={"ser_json_bytes": "base64", "val_json_bytes": "base64"}
 )
 
 
@@ -93,9 +134,11 @@ def read_memory(content: bytes) -> Memory:
 
 
 def write_state(state: State) -> bytes | None:
-    """The state as it is stored; None if it is too large, because of the bookings in it."""
-    head = _STATE.dump_json(state, exclude={"histories"}, exclude_defaults=True)
-    tail = lzma.compress(_HISTORIES.dump_json(state.histories)) if state.histories else b""
+    """The state as it is stored; None if it is too large, because of the bookings or transfers in it."""
+    head = _STATE.dump_json(state, exclude={"histories", "draft"}, exclude_defaults=True)
+    load = _LOAD.dump_json((state.histories, state.draft), exclude_defaults=True)
+    preset = FAST_COMPRESSION if state.draft else lzma.PRESET_DEFAULT
+    tail = lzma.compress(load, preset=preset) if state.histories or state.draft else b""
     content = head + SEPARATOR + tail
     return content if len(content) <= MAX_STATE_BYTES else None
 
@@ -105,10 +148,9 @@ def read_state(content: bytes, user_id: str) -> State:
     head, _, tail = content.partition(SEPARATOR)
     try:
         state = _STATE.validate_json(head)
-        histories = _HISTORIES.validate_json(lzma.decompress(tail)) if tail else {}
+        histories, draft = _LOAD.validate_json(lzma.decompress(tail)) if tail else ({}, None)
     except (ValueError, lzma.LZMAError) as error:
         raise Unusable from error
     if state.user_id != user_id:
         raise Unusable
-    state.histories.update(histories)
-    return state
+    return replace(state, histories=histories, draft=draft)

@@ -65,6 +65,15 @@ class Answer:
     segments: tuple[Segment, ...] = field(repr=False)
     of_message: tuple[ReturnCode, ...]
     of_segments: tuple[tuple[int, ReturnCode], ...]
+    answers: tuple[str, str] = ("", "")
+    """The dialogue and the number of the message that it answers, as far as the bank says it."""
+
+    def belongs_to(self, dialogue: str, number: int) -> bool:
+        """Whether it can be the answer to this message of ours: not one that is late, or comes twice."""
+        if dialogue == NO_DIALOGUE:
+            return self.answers[1] in ("", str(number))
+        is_other_dialogue = self.dialogue not in ("", NO_DIALOGUE, dialogue)
+        return not is_other_dialogue and (self.answers[0] != dialogue or self.answers[1] == str(number))
 
     def codes_of(self, number: int) -> tuple[ReturnCode, ...]:
         """The return codes for a segment of the message."""
@@ -154,7 +163,7 @@ def read(content: bytes) -> Answer:
     of_segments = tuple((each.answers or 0, code) for each in segments if each.name == "HIRMS" for code in _codes(each))
     if not of_message and not of_segments:
         raise Unusable
-    return Answer(head.text(3), segments, of_message, of_segments)
+    return Answer(head.text(3), segments, of_message, of_segments, (head.text(5), head.text(5, 2)))
 
 
 def _opened(content: bytes) -> Iterator[Segment]:

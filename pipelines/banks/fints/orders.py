@@ -79,6 +79,36 @@ def positions(bank: BankParameters, account: FintsAccount, page: str) -> Segment
     return segment("HKWPD", bank.versions["HKWPD"], _named(account, "HKWPD", bank), "", "", "", page)
 
 
+def transfer(bank: BankParameters, account: FintsAccount, order: str, document: bytes, total_cents: int) -> Segment:
+    """HKCCS, HKCSE, HKIPZ or HKCCM: an order to pay, as a document."""
+    payer = (account.iban, account.bic)
+    if order != "HKCCM":
+        return segment(order, bank.versions[order], payer, transfer_format(bank, order), document)
+    total = (f"{total_cents // 100},{f'{total_cents % 100:02}'.rstrip('0')}", "EUR") if bank.bulk_needs_sum else ""
+    return segment(order, bank.versions[order], payer, total, "", transfer_format(bank, order), document)
+
+
+def transfer_format(bank: BankParameters, order: str) -> str:
+    """The format of the document of an order."""
+    return bank.instant_format if order == "HKIPZ" else bank.transfer_format
+
+
+def verify_payees(bank: BankParameters, polling_id: bytes = b"", page: str = "") -> Segment:
+    """HKVPP: do names and IBANs of the order in the same message belong together? With a polling id: has the answer come?"""
+    return segment("HKVPP", bank.versions["HKVPP"], bank.report_formats or ("",), polling_id, "", page)
+
+
+def approve_payees(bank: BankParameters, result_id: bytes) -> Segment:
+    """HKVPA: the order in the same message is to be executed, whatever was found about its payees."""
+    return segment("HKVPA", bank.versions["HKVPA"], result_id)
+
+
+def protocol(bank: BankParameters, days: tuple[date, date], page: str) -> Segment:
+    """HKPRO: what became of the orders of some days."""
+    first, last = (day.strftime("%Y%m%d") for day in days)
+    return segment("HKPRO", bank.versions["HKPRO"], first, last, "", page)
+
+
 def _named(account: FintsAccount, order: str, bank: BankParameters) -> tuple[str, ...]:
     national = (account.number, account.sub, COUNTRY, account.blz)
     if (order, bank.versions[order]) in INTERNATIONAL:

@@ -1,7 +1,9 @@
 """What a bank says of itself and of a customer's accounts (BPD and UPD), as far as we use it; small enough to be remembered."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from pipelines.banks.base import Medium, MediumClass, Method
 from pipelines.banks.fints.syntax import Segment
@@ -9,6 +11,8 @@ from pipelines.banks.fints.syntax import Segment
 METHOD_PARTS = {6: 21, 7: 26}
 """The number of parts that describe a method in HITANS of a version."""
 HITANS_HEAD_PARTS = 3
+HEAD_ELEMENTS = 2
+"""Elements of a segment of parameters before those of the order itself: numbers of orders and signatures."""
 PIN_HEAD_PARTS = 5
 CAMT_FORMATS = ("camt.052.001.08", "camt.052.001.02")
 """The formats of bookings that we read, the better first."""
@@ -19,8 +23,23 @@ VERSIONS: Mapping[str, tuple[int, ...]] = {
     "HKKAZ": (7, 6, 5),
     "HKWPD": (6, 5),
     "HKTAB": (5, 4),
+    "HKCCS": (1,),
+    "HKCSE": (1,),
+    "HKIPZ": (1,),
+    "HKCCM": (1,),
+    "HKVPP": (1,),
+    "HKVPA": (1,),
+    "HKPRO": (4, 3),
 }
 """The versions of orders that we write, the better first."""
+TRANSFER_FORMATS = ("001.001.09", "001.001.03", "001.003.03")
+"""The versions of pain that we write in orders, the better first."""
+TRANSFER_FORMAT = re.compile(r"pain\.(001\.[0-9]{3}\.[0-9]{2})(?![0-9])")
+REPORT_FORMAT = re.compile(r"pain\.002\.")
+ORDER_NAME = re.compile(r"[HD]K[A-Z]{3}")
+DEFAULT_LEAD_DAYS = (1, 180)
+DEFAULT_BULK_TRANSFERS = 1000
+MAX_REPORT_FORMATS = 9
 SHORT_HISTORY_DAYS = 90
 MAX_HISTORY_DAYS = 3650
 MAX_METHODS = 40
@@ -83,6 +102,18 @@ class BankParameters:
     statement_days: int = SHORT_HISTORY_DAYS
     with_tan: tuple[str, ...] = ()
     """Those of our orders that need a TAN, unless the bank waives it."""
+    transfer_format: str = ""
+    """The whole name of the format of transfers, as the bank writes it; empty if we write none that it reads."""
+    instant_format: str = ""
+    lead_days: tuple[int, int] = DEFAULT_LEAD_DAYS
+    """How many days ahead a transfer may be scheduled, at least and at most."""
+    bulk_transfers: int = DEFAULT_BULK_TRANSFERS
+    """The largest number of transfers of one order."""
+    bulk_needs_sum: bool = False
+    verified_orders: tuple[str, ...] = ()
+    """Orders whose payees the bank verifies."""
+    report_formats: tuple[str, ...] = ()
+    """The formats of reports about payees, as the bank writes them."""
 
     def method(self, code: str) -> TanMethod | None:
         """The method with this code."""
@@ -135,7 +166,49 @@ def read_bank(segments: Iterable[Segment], before: BankParameters) -> BankParame
         camt_days,
         max((_days(each.text(len(each.elements))) for each in by_name.get("HIKAZS", [])), default=SHORT_HISTORY_DAYS),
         _ours(order for each in by_name.get("HIPINS", []) for order in _orders_with_tan(each)),
+        **_payment_parameters(by_name),
     )
+
+
+def _payment_parameters(by_name: Mapping[str, list[Segment]]) -> dict[str, Any]:
+    """What the bank says of payments: formats, limits, and whose payees it verifies."""
+    lead_days = [_number(part) for part in _last_parts(by_name, "HICSES")[:2]]
+    bulk = [*_last_parts(by_name, "HICCMS"), "", ""]
+    verification = _last_parts(by_name, "HIVPPS")
+    transfer_format = _transfer_format(_last_parts(by_name, "HISPAS"))
+    return {
+        "transfer_format": transfer_format,
+        "instant_format": _transfer_format(_last_parts(by_name, "HIIPZS")) or transfer_format,
+        "lead_days": (lead_days[0], lead_days[1]) if len(lead_days) == 2 and None not in lead_days else DEFAULT_LEAD_DAYS,
+        "bulk_transfers": _number(bulk[0]) or DEFAULT_BULK_TRANSFERS,
+        "bulk_needs_sum": bulk[1] == "J",
+        "verified_orders": _ours(part for part in verification if ORDER_NAME.fullmatch(part)),
+        "report_formats": tuple(name for part in verification for name in part.split(";") if REPORT_FORMAT.search(name))[
+            :MAX_REPORT_FORMATS
+        ],
+    }
+
+
+def _last_parts(by_name: Mapping[str, list[Segment]], name: str) -> list[str]:
+    """The parameters of all versions of an order: the last element of each segment."""
+    return [
+        each.text(len(each.elements), position)
+        for each in by_name.get(name, [])
+        if len(each.elements) > HEAD_ELEMENTS
+        for position in range(1, len(each.element(len(each.elements))) + 1)
+    ]
+
+
+def _transfer_format(names: Iterable[str]) -> str:
+    """The best of the formats that a bank reads and we write, in the bank's own words."""
+    offers = {match[1]: name for name in names if (match := TRANSFER_FORMAT.search(name))}
+    return next((offers[ours] for ours in TRANSFER_FORMATS if ours in offers), "")
+
+
+def can_pay(bank: BankParameters, account: FintsAccount, order: str) -> bool:
+    """Whether an order to pay may be placed from an account."""
+    has_format = bool(bank.instant_format if order == "HKIPZ" else bank.transfer_format)
+    return order in bank.versions and has_format and account.allows(order) and bool(account.iban) and account.currency == "EUR"
 
 
 def _ours(names: Iterable[str]) -> tuple[str, ...]:

@@ -65,8 +65,16 @@ def binary(content: str | bytes) -> str:
     return f"@{len(content)}@{content.decode('iso-8859-1')}"
 
 
-def bpd(methods_6: str = METHODS_6, methods_7: str = "", *, with_tan: str = WITH_TAN, days: int = 390, camt_days: int = 0) -> str:
-    """The parameters of a bank."""
+def bpd(
+    methods_6: str = METHODS_6,
+    methods_7: str = "",
+    *,
+    with_tan: str = WITH_TAN,
+    days: int = 390,
+    camt_days: int = 0,
+    further: str = "",
+) -> str:
+    """The parameters of a bank; `further` are segments that a bank has that does more than tell."""
     segments = [
         "HIBPA:10:3:4+17+280:12030000+Testbank+1+1+300+0'",
         "HISPAS:11:1:4+1+1+0+J:J:J'",
@@ -82,7 +90,7 @@ def bpd(methods_6: str = METHODS_6, methods_7: str = "", *, with_tan: str = WITH
         segments.append(f"HITANS:18:7:4+1+1+0+N:N:0:{methods_7}'")
     if camt_days:
         segments.append(f"HICAZS:19:1:4+1+1+0+{camt_days}:N:N:{CAMT_NAME}'")
-    return "".join(segments)
+    return "".join(segments) + further
 
 
 def sync(allowed: str = "900", parameters: str | None = None) -> str:
@@ -115,12 +123,12 @@ def bookings(content: str = MT940, pending: str = "", code: str = "0020::ok") ->
     return OK + f"HIRMS:3:2:3+{code}'HIKAZ:4:7:3+{binary(content)}" + (f"+{binary(pending)}'" if pending else "'")
 
 
-def message(body: str, dialogue: str = "DIALOG1", *, wrapped: bool = True) -> bytes:
-    """A whole message of the bank."""
+def message(body: str, dialogue: str = "DIALOG1", *, wrapped: bool = True, number: str = "1") -> bytes:
+    """A whole message of the bank, that answers the message of this number."""
     inner = body.encode("iso-8859-1")
     data = b"HNVSK:998:3+PIN:2+998+1+2::S+1+2:2:13:@8@00000000:5:1+280:1:max:V:0:0+0'HNVSD:999:1+@%d@%b'" % (len(inner), inner)
     rest = (data if wrapped else inner) + b"HNHBS:99:1+1'"
-    head = f"HNHBK:1:3+%012d+300+{dialogue}+1+{dialogue}:1'"
+    head = f"HNHBK:1:3+%012d+300+{dialogue}+1+{dialogue}:{number}'"
     return (head % (len(head % 0) + len(rest))).encode() + rest
 
 
@@ -148,7 +156,7 @@ class Bank:
         scene = self.script.pop(0)
         if isinstance(scene, BankFault):
             raise scene
-        return message(scene) if isinstance(scene, str) else scene
+        return message(scene, number=outer[0].text(4)) if isinstance(scene, str) else scene
 
     def connector(self, product_id: str = "PRODUCT") -> FintsConnector:
         def connect(address: str) -> Any:

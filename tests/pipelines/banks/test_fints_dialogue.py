@@ -21,11 +21,9 @@ from pipelines.banks.base import (
     Header,
     Holdings,
     NoAnswer,
-    Payment,
     ProductFailure,
     Reply,
     ScaNeeded,
-    Transfer,
     Turn,
     Unreachable,
     Unusable,
@@ -360,6 +358,20 @@ def test_an_answer_in_clear_is_read(memory: bytes) -> None:
     assert isinstance(raises(lambda: list(bank.connector().fetch(request(memory)))), WrongCredentials)
 
 
+def test_a_late_answer_to_another_message_is_none(memory: bytes) -> None:
+    bank = scripted(signed_in(), SPA, message(SPA, number="2"), NO_MORE)
+    assert isinstance(raises(lambda: list(bank.connector().fetch(request(memory)))), NoAnswer)
+    assert len(bank.received) == 3, "nobody knows where the dialogue stands"
+    bank = scripted(signed_in(), message(SPA, "DIALOG2", number="2"))
+    assert isinstance(raises(lambda: list(bank.connector().fetch(request(memory)))), NoAnswer)
+
+
+def test_two_pages_of_bookings_are_never_the_same_answer(memory: bytes) -> None:
+    page = bookings(code="0020::ok+3040::Weitere Daten:PAGE2")
+    bank = scripted(signed_in(), SPA, BALANCE, page, message(page, number="4"))
+    assert isinstance(raises(lambda: list(bank.connector().fetch(request(memory)))), NoAnswer)
+
+
 # Consents.
 
 
@@ -422,6 +434,20 @@ def test_a_tan_that_locks_the_access_says_so() -> None:
     turn, _ = started(sync(), NO_MORE, asked())
     bank = scripted("HIRMG:2:2+9800::Ende'HIRMS:3:2:3+9931::Gesperrt'")
     assert isinstance(raises(lambda: bank.connector().resume(request(), turn.state, Reply(tan="1"))), AccessLocked)
+
+
+@pytest.mark.parametrize("code", ["9942", "9340"])
+def test_a_pin_that_is_refused_with_a_tan_is_not_sent_again(code: str) -> None:
+    turn, _ = started(sync(), NO_MORE, asked())
+    bank = scripted(f"HIRMG:2:2+9050::Fehler'HIRMS:3:2:2+{code}::PIN falsch'")
+    assert isinstance(raises(lambda: bank.connector().resume(request(), turn.state, Reply(tan="1"))), WrongCredentials)
+    assert len(bank.received) == 1
+
+
+def test_an_order_that_refuses_the_pin_ends_without_a_further_message(memory: bytes) -> None:
+    bank = scripted(signed_in(), "HIRMG:2:2+9050::Fehler'HIRMS:3:2:2+9942::PIN falsch'")
+    assert isinstance(raises(lambda: list(bank.connector().fetch(request(memory)))), WrongCredentials)
+    assert len(bank.received) == 2
 
 
 def test_a_confirmation_without_a_positive_code_confirms_nothing() -> None:
@@ -612,17 +638,7 @@ def test_a_flicker_code_and_an_image_are_shown() -> None:
     assert turn.step == EnterTan("Bitte: los!", "photoTAN", hhduc=flicker)
 
 
-# What the connector cannot do.
-
-
-def test_payments_are_refused_without_asking_the_bank() -> None:
-    bank = scripted()
-    order = Payment(request().provider.id, "x", (Transfer("Max", IBAN, 1, "x"),))
-    end = bank.connector().start(order, request())
-    assert isinstance(end.step, Failed)
-    assert end.step.code is Code.TRANSFER_REFUSED
-    assert bank.connector().outcome(request(), request().provider.id) is None
-    assert not bank.received
+# What is typed.
 
 
 @pytest.mark.parametrize("spoilt", ["", " ", "\x00", "\ud800", "€", "ä" * 70, "a\n", "x" * 100_000])

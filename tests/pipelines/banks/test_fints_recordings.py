@@ -18,6 +18,7 @@ from tests.pipelines.banks.fints_answers import NOW, message
 FOLDER = Path(__file__).parents[4] / "shared" / "data" / "fints" / "recordings"
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the recordings are not here")
 FILES = sorted(FOLDER.glob("*.bin")) if FOLDER.is_dir() else []
+PAYING = frozenset(("HKCCS", "HKCSE", "HKIPZ", "HKCCM", "HKPRO"))
 ANSWERS = [path for path in FILES if path.stem.endswith("_RESPONSE")]
 LOGINS = {
     "IngDiba__InitDialogWithBlockedPinTest__SYNC_RESPONSE": WrongCredentials,
@@ -80,8 +81,38 @@ def test_every_answer_is_good_or_the_right_fault(path: Path) -> None:
 def test_parameters_of_banks(name: str, methods: list[str], versions: dict[str, int], days: int) -> None:
     bank = read_bank(answer_of(name).segments, BankParameters())
     assert [method.code for method in bank.methods] == methods
-    assert bank.versions == {"HKSPA": 1, **versions}
+    reading = {order: version for order, version in bank.versions.items() if order not in PAYING}
+    assert reading == {"HKSPA": 1, **versions}
     assert bank.statement_days == days
+
+
+@pytest.mark.parametrize(
+    ("name", "kinds", "version", "lead_days", "needs_sum"),
+    [
+        ("Consors__ConsorsIntegrationTestBase__ANONYMOUS_INIT_RESPONSE", {"HKCCS"}, "001.001.03", (1, 180), False),
+        ("IngDiba__IngDibaIntegrationTestBase__SYNC_RESPONSE", {"HKCCS", "HKCSE"}, "001.003.03", (1, 360), False),
+        (
+            "KSK_Biberach__KskBiberachIntegrationTestBase__ANONYMOUS_INIT_RESPONSE",
+            {"HKCCS", "HKCSE", "HKIPZ", "HKCCM"},
+            "001.001.03",
+            (1, 360),
+            True,
+        ),
+        (
+            "Postbank__PostbankIntegrationTestBase__ANONYMOUS_INIT_RESPONSE",
+            {"HKCCS", "HKCSE", "HKCCM"},
+            "001.001.03",
+            (0, 180),
+            True,
+        ),
+    ],
+)
+def test_payments_of_banks(name: str, kinds: set[str], version: str, lead_days: tuple[int, int], needs_sum: bool) -> None:
+    bank = read_bank(answer_of(name).segments, BankParameters())
+    assert {order for order in bank.versions if order in PAYING - {"HKPRO"}} == kinds
+    assert bank.transfer_format.endswith(version)
+    assert (bank.lead_days, bank.bulk_transfers, bank.bulk_needs_sum) == (lead_days, 1000, needs_sum)
+    assert bank.verified_orders == ()
 
 
 def test_the_app_of_a_sparkasse_is_polled_by_its_own_limits() -> None:
