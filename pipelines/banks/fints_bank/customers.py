@@ -224,6 +224,10 @@ SPECIAL: tuple[tuple[str, BankBehaviour], ...] = (
     (r"test_pages", replace(_TAN, page_rows=20)),
     (r"test_many_(?P<rows>\d{1,6})", replace(_TAN, page_rows=1000)),
     (r"test_many_mt940_(?P<rows>\d{1,6})", replace(_TAN, page_rows=1000, has_camt=False)),
+    (
+        r"test_many_one_step_(?P<rows>\d{1,6})",
+        BankBehaviour(methods=(), profile=BankProfile.ONE_STEP, login_sca=LoginSca.NEVER, has_camt=False, page_rows=1000),
+    ),
     (r"test_latin1", replace(_TAN, has_latin_statements=True)),
     (r"test_latin1_mt940", replace(_TAN, has_latin_statements=True, has_camt=False)),
     (r"test_byte_counts", replace(_TAN, miscounts_bytes=True)),
