@@ -210,7 +210,7 @@ def _row(message: _Message, line: int, entry: str, text: str) -> Row:
     subfields = _subfields(text)
     purpose = _purpose(subfields) if subfields else _unstructured(text, details)
     bank = subfields.get(BANK, "").strip()
-    accounts = [re.sub(r"\s", "", subfields.get(key, "")).upper() for key in (ACCOUNT, FOREIGN_IBAN)]
+    accounts = ["".join(subfields[key].split()).upper() for key in (ACCOUNT, FOREIGN_IBAN) if key in subfields]
     ultimate = ULTIMATE.search(purpose or "")
     return (
         _entry_day(value_on, entry_day, line) if entry_day else value_on,
