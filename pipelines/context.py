@@ -1,7 +1,6 @@
 """The context of flows, their first argument. The caller of a flow (a worker, a Dagster job, a command, a test) opens it."""
 
 import threading
-from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from pipelines.banks.sessions import BankSessions
 from warehouse.errors import KontorError
 from warehouse.lake.lake import Lake
 from warehouse.postgres.database import Database, Owner
+from warehouse.postgres.work_state import FetchSum
 from warehouse.secrets.vault import Vault
 from warehouse.settings import Settings
 from warehouse.stores.webhooks import NewEvent
@@ -34,27 +34,32 @@ class ResultMaker(Protocol):
         """
 
 
+FetchSums: TypeAlias = dict[tuple[UUID, str], FetchSum]
+"""How fetches ended, by provider and outcome."""
+
+
 class FetchTally:
     """Counts how fetches ended in this process, by provider and outcome, until the worker stores the counts."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._counts: Counter[tuple[UUID, str]] = Counter()
+        self._sums: FetchSums = {}
 
-    def add(self, provider: UUID, outcome: str) -> None:
-        with self._lock:
-            self._counts[provider, outcome] += 1
+    def add(self, provider: UUID, outcome: str, seconds: float = 0.0) -> None:
+        """Counts a fetch, whose session took this long."""
+        self.put_back({(provider, outcome): FetchSum(1, seconds)})
 
-    def take(self) -> Counter[tuple[UUID, str]]:
+    def take(self) -> FetchSums:
         """All counts; they start again at zero."""
         with self._lock:
-            counts, self._counts = self._counts, Counter()
-        return counts
+            sums, self._sums = self._sums, {}
+        return sums
 
-    def put_back(self, counts: Counter[tuple[UUID, str]]) -> None:
-        """Adds counts that could not be stored."""
+    def put_back(self, sums: FetchSums) -> None:
+        """Adds counts, such as those that could not be stored."""
         with self._lock:
-            self._counts += counts
+            for key, total in sums.items():
+                self._sums[key] = self._sums.get(key, FetchSum()) + total
 
 
 @dataclass(frozen=True)

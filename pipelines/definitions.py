@@ -57,13 +57,24 @@ def purge_runs(context: dg.OpExecutionContext, kontor: dg.ResourceParam[Context]
     context.log.info("purged %d runs from before %s", count, before.isoformat())
 
 
+@dg.op(description="Shows how each bank did in the last seven days, on the page of the asset `bank_health`.")
+def show_bank_health(context: dg.OpExecutionContext, kontor: dg.ResourceParam[Context]) -> None:
+    from pipelines import operations
+
+    now = datetime.now(UTC)
+    rows = operations.read_health(kontor.database, kontor.settings, now)
+    context.log_event(bank_data.health_event(rows, kontor.settings.zone, now))
+    context.log.info("%d banks, %d of them paused", len(rows), sum(row.paused_at is not None for row in rows))
+
+
 @dg.job(
-    description="Removes what has ended, so that tables stay small, and tells webhooks of consents that end.",
+    description="Removes what has ended, tells webhooks of consents that end, and shows the health of banks.",
     executor_def=dg.in_process_executor,
 )
 def housekeeping_job() -> None:
     sweep()
     announce_consents()
+    show_bank_health()
     purge_runs()
 
 
@@ -189,6 +200,7 @@ def _schedule(name: str, job: dg.JobDefinition, cron: str) -> dg.ScheduleDefinit
 defs = dg.Definitions(
     assets=[
         *bank_data.ASSETS,
+        bank_data.BANK_HEALTH,
         *analyses.ASSETS,
         *training.ASSETS,
         *evaluation.ASSETS,

@@ -9,7 +9,7 @@ from warehouse.lake.core_tables import LANDING
 from warehouse.lake.lake import Lake
 from warehouse.postgres.database import Database
 from warehouse.settings import Settings
-from warehouse.stores import accesses, bank_logins, changes, dialogues, redirect_sessions, throttles, tokens, webhooks
+from warehouse.stores import accesses, bank_logins, changes, dialogues, providers, redirect_sessions, throttles, tokens, webhooks
 
 DIALOGUE_DAYS = 30
 UNFINISHED_FILE_AGE = timedelta(days=1)
@@ -29,6 +29,7 @@ class SweepCounts:
     unattended_sessions: int = 0
     removals: int = 0
     refused_logins: int = 0
+    fetch_days: int = 0
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,8 @@ class LakeSweepCounts:
 
 def sweep(database: Database, settings: Settings) -> SweepCounts:
     """Deletes what has expired: tokens, login counters, redirect sessions, accesses without sync, webhook events, dialogues,
-    counts of unattended sessions, removals that no client asks for any more, refusals of logins.
+    counts of unattended sessions, removals that no client asks for any more, refusals of logins, counts of
+    fetches by day.
     """
     with database.operating() as owner:
         return SweepCounts(
@@ -54,6 +56,7 @@ def sweep(database: Database, settings: Settings) -> SweepCounts:
             unattended_sessions=bank_logins.purge_old_counts(owner),
             removals=changes.purge_old(owner),
             refused_logins=bank_logins.purge_old_refusals(owner),
+            fetch_days=providers.purge_old_days(owner),
         )
 
 

@@ -29,7 +29,7 @@ from pipelines.banks.session_limits import ProviderSlots
 from pipelines.context import Context, ResultMaker
 from pipelines.dialogues import worker
 from pipelines.dialogues.worker import MoveJob
-from pipelines.fetching import refresh
+from pipelines.fetching import outages, refresh
 from pipelines.fetching.store import FetchJob
 from pipelines.webhooks import notify
 from warehouse import logs, patience
@@ -290,6 +290,7 @@ def _tidy(context: Context) -> None:
         expired = accesses.remove_expired(operator) + redirect_sessions.purge_expired(operator)
         lost = fetches.resume_lost(operator)
     _store_tally(context)
+    outages.try_paused(context.database, datetime.now(UTC))
     moved = worker.advance_overdue(context)
     try:
         shared_models.take_up(context.database, context.settings.home)
@@ -300,16 +301,20 @@ def _tidy(context: Context) -> None:
 
 
 def _store_tally(context: Context) -> None:
-    """Stores how fetches have ended since the last call. A worker that is killed loses the counts of a second."""
+    """Stores how fetches have ended since the last call, and pauses and resumes banks accordingly. A worker that is killed loses
+    the counts of a second.
+    """
     counts = context.tally.take()
     if not counts:
         return
+    now = datetime.now(UTC)
     try:
         with context.database.operating() as operator:
-            work_state.add_fetches(operator, counts)
+            work_state.add_fetches(operator, counts, now.astimezone(context.settings.zone).date())
     except BaseException:
         context.tally.put_back(counts)
         raise
+    outages.watch(context.database, counts, now)
 
 
 def main(settings: Settings | None = None) -> None:

@@ -48,6 +48,7 @@ def provider_body(links: Links, item: ProviderOffer) -> ProviderBody:
         capabilities=[WIRE_CAPABILITIES[capability] for capability in offer.capabilities],
         channels=[[WIRE_CATEGORIES[category] for category in channel] for channel in offer.channels],
         authentication_info=_authentication(offer),
+        paused_since=row.paused_at,
     )
 
 

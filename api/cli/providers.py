@@ -2,6 +2,7 @@
 
 from dataclasses import asdict
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -11,6 +12,7 @@ from api.cli.installation import Json, console, open_installation, read_settings
 from pipelines.banks import catalogue
 from pipelines.banks.base import BankFault, CatalogueBank
 from pipelines.banks.connectors import connectors
+from pipelines.banks.fints import institute_list
 from pipelines.banks.fints.bank import FINTS, FintsConnector
 from warehouse.errors import Invalid
 from warehouse.postgres.tables import Provider
@@ -40,8 +42,26 @@ def list_providers(
 
 
 @commands.command("import")
-def import_banks(as_json: Json = False) -> None:
-    """Update the German banks in the catalogue. Never deletes a provider, nor enables or disables an existing one."""
+def import_banks(
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FILE]",
+            help="The list of FinTS banks that the Deutsche Kreditwirtschaft sends (CSV).",
+            exists=True,
+            dir_okay=False,
+            show_default=False,
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Update the German banks in the catalogue, or the addresses of FinTS banks from the official list.
+
+    Never deletes a provider, nor enables or disables an existing one.
+    """
+    if file is not None:
+        _import_institutes(file, as_json)
+        return
     with (
         console.status("Importing German banks …"),
         open_installation() as installation,
@@ -75,6 +95,36 @@ def check(
         "days of bookings": parameters.camt_days if parameters.camt_format else parameters.statement_days,
     }
     show_once(offered, as_json, "The bank answers.")
+
+
+@commands.command()
+def health(
+    days: Annotated[int, typer.Option(min=1, max=90, help="Number of days to look back, today included.")] = 7,
+    as_json: Json = False,
+) -> None:
+    """Show how each bank did: sessions, faults by kind, duration, last contact, share of sessions that needed a confirmation."""
+    from pipelines import operations  # loads Polars, which no other command of this group needs
+
+    with open_installation() as installation:
+        rows = operations.read_health(installation.database, installation.settings, datetime.now(UTC), days)
+    if as_json:
+        show([asdict(row) for row in rows], as_json, "")
+        return
+    zone = installation.settings.zone
+    show([operations.shown_health(row, zone) for row in rows], as_json, f"Health of banks, {days} days")
+
+
+@commands.command()
+def resume(provider: ProviderId, as_json: Json = False) -> None:
+    """End the pause of a bank that failed for everybody, and fetch its accesses again."""
+    from pipelines.fetching import outages
+
+    with open_installation() as installation:
+        with installation.database.operating() as operator:
+            name = providers.find(operator, provider).name
+            was_paused = bool(providers.resume(operator, {provider}))
+        count = outages.fetch_again(installation.database, provider) if was_paused else 0
+    say(f"{name} is asked again; accesses that are being fetched: {count}." if was_paused else f"{name} is not paused.", as_json)
 
 
 @commands.command("failing")
@@ -118,6 +168,14 @@ def enable(provider: ProviderId, as_json: Json = False) -> None:
 def disable(provider: ProviderId, as_json: Json = False) -> None:
     """Stop offering a provider. Existing accesses stay."""
     _set_enabled(provider, False, as_json)
+
+
+def _import_institutes(file: Path, as_json: bool) -> None:
+    institutes = institute_list.read_institutes(file.read_bytes())
+    with open_installation() as installation, installation.database.operating() as owner:
+        changes, new_addresses = catalogue.import_institutes(owner, institutes)
+    facts = {"banks": len(institutes), "new banks": changes.new, "new addresses": new_addresses}
+    show_once(facts, as_json, "The addresses of FinTS banks are up to date.")
 
 
 def _set_enabled(provider_id: UUID, enabled: bool, as_json: bool) -> None:

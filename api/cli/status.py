@@ -72,6 +72,9 @@ def _rows(state: "InstallationState", settings: "Settings", now: datetime) -> It
     )
     oldest = "" if age.oldest_at is None else f", the oldest of {_duration((now - age.oldest_at).total_seconds())} ago"
     yield "data", not age.outdated, f"{age.outdated} of {age.accesses} accesses older than a day", oldest.removeprefix(", ")
+    for bank in work.paused_banks:
+        detail = f"{bank.code} since {_day(bank.paused_at, settings)}, next attempt {_day(bank.retry_at, settings)}"
+        yield f"paused: {bank.provider}", False, "fails for everybody", detail
     for provider in state.failing_providers:
         since = "never fetched" if provider.waiting_since is None else f"data since {_day(provider.waiting_since, settings)}"
         yield f"failing: {provider.name}", False, f"{provider.accesses} accesses", since

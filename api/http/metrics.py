@@ -104,3 +104,9 @@ def _work_metrics(work: WorkState) -> Iterator[Metric]:
     for total in work.fetches:
         fetches.add_metric([total.provider, total.outcome], total.fetches)
     yield fetches
+    paused = GaugeMetricFamily(
+        "kontor_bank_paused", "1 while a bank is paused, because it fails for everybody", labels=["provider"]
+    )
+    for bank in work.paused_banks:
+        paused.add_metric([bank.provider], 1)
+    yield paused

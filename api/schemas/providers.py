@@ -1,5 +1,6 @@
 """Bodies of the provider catalogue."""
 
+from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
@@ -50,3 +51,10 @@ class ProviderBody(Wire):
         examples=[[["GIROKONTO", "TAGESGELDKONTO"], ["DEPOT"]]], description="Kinds of products that one login reaches together"
     )
     authentication_info: AuthenticationInfo = Field(alias="authenticationInfo")
+    paused_since: datetime | None = Field(
+        None,
+        alias="pausedSince",
+        examples=["2026-11-18 06:12:40"],
+        json_schema_extra={"format": "timestamp"},
+        description="Since when the bank fails for all users; it is tried again by itself. Absent while it works",
+    )

@@ -3,9 +3,10 @@
 Flows are imported when a step runs, so that the code location loads fast and a run loads only what it needs.
 """
 
-from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
@@ -14,6 +15,9 @@ from pipelines.assets.partitions import ALL_AT_ONCE, PULLS, Anew, buckets_of, do
 from pipelines.assets.resources import Context
 from pipelines.fetching.slots import day_of
 from warehouse.lake.buckets import key
+
+if TYPE_CHECKING:
+    from pipelines.operations import BankHealth
 
 GROUP = "bank_data"
 OWNERS = ["team:operators"]
@@ -108,6 +112,40 @@ def _with_warning(asset: str, check: str, *, passed: bool, facts: Mapping[str, f
         asset_key=asset, check_name=check, passed=passed, severity=dg.AssetCheckSeverity.WARN, metadata=dict(facts)
     )
     return dg.MaterializeResult(asset_key=asset, check_results=[result])
+
+
+BANK_HEALTH = dg.AssetSpec(
+    "bank_health",
+    group_name=GROUP,
+    owners=OWNERS,
+    kinds={"postgres"},
+    description=(
+        "How each bank did in the last seven days: sessions, faults by kind, duration, last contact, the share of sessions in "
+        "which it wanted a confirmation, and whether it is paused because it fails for everybody. `housekeeping_job` writes it "
+        "every hour; `kontor providers health` shows it at any time."
+    ),
+)
+
+
+def health_event(rows: Sequence["BankHealth"], zone: tzinfo, now: datetime) -> dg.AssetMaterialization:
+    """The health of banks as an event of its asset."""
+    from pipelines import operations
+
+    texts = [operations.shown_health(row, zone) for row in rows]
+    paused_banks = [row["bank"] for row in texts if row["next attempt"]]
+    summary = f"**Paused: {', '.join(paused_banks)}**" if paused_banks else "No bank is paused."
+    return dg.AssetMaterialization(
+        BANK_HEALTH.key,
+        metadata={
+            "summary": dg.MetadataValue.md(
+                f"{summary} {len(rows)} banks were asked. As of {now.astimezone(zone):%Y-%m-%d %H:%M}."
+            ),
+            "banks": metadata.records(list[dict[str, Any]](texts)),
+            "paused": len(paused_banks),
+            "sessions": sum(row.sessions for row in rows),
+            "sessions_with_fault": sum(sum(row.faults.values()) for row in rows),
+        },
+    )
 
 
 ASSETS = [landing, ledger]

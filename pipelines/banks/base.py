@@ -160,6 +160,8 @@ class CatalogueBank:
     connector: str
     blz: str | None = None
     bic: str | None = None
+    address: str | None = None
+    """Where the bank answers, if an operator has imported it; connectors know the others."""
 
 
 # The values that a bank delivers about a customer.

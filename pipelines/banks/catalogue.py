@@ -6,14 +6,15 @@ its connector serves it; the connector decides what is offered for it.
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from uuid import UUID, uuid5
 
 from schwifty import registry
 
-from pipelines.banks import base
 from pipelines.banks.base import Connector, Offer
+from pipelines.banks.connectors import as_bank
+from pipelines.banks.fints.institute_list import Institute
 from warehouse.errors import NotFound
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Provider
@@ -65,6 +66,17 @@ def import_banks(owner: Owner) -> CatalogueChanges:
     return providers.upsert(owner, german_banks())
 
 
+def import_institutes(owner: Owner, institutes: Sequence[Institute]) -> tuple[CatalogueChanges, int]:
+    """Adds the banks of the official list that the catalogue lacks, and takes over all addresses; returns the changes of the
+    catalogue, and the number of new addresses.
+    """
+    stored_ids = {row.id for row in providers.visible(owner, include_disabled=True)}
+    entries = [_entry(institute.blz, institute.name, institute.bic or "") for institute in institutes]
+    changes = providers.upsert(owner, [entry for entry in entries if entry.id not in stored_ids])
+    addresses = {entry.id: institute.address for entry, institute in zip(entries, institutes, strict=True)}
+    return changes, providers.set_addresses(owner, addresses)
+
+
 def add_simulated_bank(owner: Owner) -> None:
     """Adds the simulated FinTS bank, whose logins are published, to the catalogue. It is offered only where its server runs."""
     providers.upsert(owner, [SIMULATED_BANK])
@@ -109,12 +121,7 @@ def find_offer(owner: Owner, connectors: Mapping[str, Connector], provider_id: U
 def offer_of(row: Provider, connectors: Mapping[str, Connector]) -> Offer | None:
     """The connector's offer for a provider; None if no connector serves it."""
     connector = connectors.get(row.connector)
-    return None if connector is None else connector.offer(as_provider(row))
-
-
-def as_provider(row: Provider) -> base.CatalogueBank:
-    """The provider as a value for connectors."""
-    return base.CatalogueBank(id=row.id, name=row.name, connector=row.connector, blz=row.blz, bic=row.bic)
+    return None if connector is None else connector.offer(as_bank(row))
 
 
 def group_of(name: str) -> str | None:

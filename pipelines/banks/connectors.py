@@ -5,10 +5,11 @@ The workers of the API load this module: nothing here may load Polars or Dagster
 
 from collections.abc import Mapping
 
-from pipelines.banks.base import Connector
+from pipelines.banks.base import CatalogueBank, Connector
 from pipelines.banks.demo import DemoBank
 from pipelines.banks.fints.bank import FINTS, FintsConnector
 from pipelines.banks.without_bank import OWN_ACCOUNTS, STATEMENT_FILES, own_accounts, statement_files
+from warehouse.postgres.tables import Provider
 from warehouse.settings import Settings
 
 
@@ -20,3 +21,8 @@ def connectors(settings: Settings) -> Mapping[str, Connector]:
         STATEMENT_FILES: statement_files(),
         OWN_ACCOUNTS: own_accounts(),
     }
+
+
+def as_bank(row: Provider) -> CatalogueBank:
+    """A row of the catalogue as a value for connectors."""
+    return CatalogueBank(row.id, row.name, row.connector, row.blz, row.bic, row.address)

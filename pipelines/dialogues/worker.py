@@ -19,7 +19,6 @@ import structlog
 from pipelines.banks.base import (
     MAX_STATE_BYTES,
     AccessLocked,
-    CatalogueBank,
     Code,
     Connector,
     Consent,
@@ -40,6 +39,7 @@ from pipelines.banks.base import (
     message,
     scheduled_message,
 )
+from pipelines.banks.connectors import as_bank
 from pipelines.context import Context
 from pipelines.dialogues import steps
 from pipelines.dialogues.found_accounts import accounts_of, seal
@@ -179,7 +179,7 @@ def _plan(context: Context, job: MoveJob, now: datetime) -> _Plan | None:
             stop(owner, dialogue)
             return None
         provider_row = providers.find(owner, dialogue.provider_id)
-        provider = CatalogueBank(provider_row.id, provider_row.name, provider_row.connector, provider_row.blz, provider_row.bic)
+        provider = as_bank(provider_row)
         connector = context.connectors.get(provider_row.connector)
         access = accesses.lock(owner, dialogue.access_id) if dialogue.access_id else None
         sealed_values = dialogues.begin_call(owner, context.vault, dialogue)

@@ -11,7 +11,8 @@ from datetime import timedelta
 from uuid import UUID
 
 from pipelines.banks import formats
-from pipelines.banks.base import CatalogueBank, Code, Connector, Offer, message
+from pipelines.banks.base import Code, Connector, Offer, message
+from pipelines.banks.connectors import as_bank
 from warehouse.errors import (
     AccessDiffers,
     CredentialsMissing,
@@ -265,7 +266,7 @@ def _offer(owner: Owner, connectors: Mapping[str, Connector], provider_id: UUID)
     except NotFound as error:
         raise ProviderUnknown from error
     connector = connectors.get(row.connector)
-    offer = connector.offer(CatalogueBank(row.id, row.name, row.connector, row.blz, row.bic)) if connector else None
+    offer = connector.offer(as_bank(row)) if connector else None
     if offer is None or not row.enabled:
         raise ProviderUnknown
     return offer

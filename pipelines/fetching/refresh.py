@@ -6,6 +6,7 @@ nothing. Where a bank fails, stored data stay as they were, and only the issues 
 """
 
 import itertools
+import time
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -20,7 +21,6 @@ from analytics.products import PAYMENT_ACCOUNTS, ProductCategory
 from pipelines.banks.base import (
     AccessLocked,
     BankFault,
-    CatalogueBank,
     Code,
     Connector,
     FetchedBookings,
@@ -35,6 +35,7 @@ from pipelines.banks.base import (
     WrongCredentials,
     message,
 )
+from pipelines.banks.connectors import as_bank
 from pipelines.context import Context
 from pipelines.fetching import facts, landing, store, validation
 from pipelines.fetching.slots import slot_of
@@ -43,7 +44,7 @@ from warehouse import patience
 from warehouse.errors import Busy, DatabaseUnavailable
 from warehouse.logs import describe
 from warehouse.postgres.database import Owner
-from warehouse.postgres.tables import Access
+from warehouse.postgres.tables import Access, Provider
 from warehouse.secrets import sealed_values
 from warehouse.stores import accesses, bank_logins, fetches, products, providers, webhooks
 from warehouse.stores.bank_logins import LoginTrace
@@ -75,21 +76,22 @@ def fetch_access(context: Context, job: FetchJob, now: datetime) -> None:
         return
     if plan is None:
         return
-    connector, request = plan.connector, plan.request
+    connector, request, began_at = plan.connector, plan.request, time.monotonic()
     try:
         answer = _receive(context, job, connector, request)
     except _FetchVoid:
         context.tally.add(request.provider.id, STOPPED)
         log.info("fetch_stopped", access=str(job.access))
     except BankFault as fault:
-        _retry(partial(_fail, context, job, fault, now, plan.login))
+        _retry(partial(_fail, context, job, fault, now, plan.login, time.monotonic() - began_at))
     except (DatabaseUnavailable, Busy):
         raise
     except Exception as error:
         log.error("connector_failed", access=str(job.access), connector=connector.name, error=describe(error))  # noqa: TRY400
         _fail(context, job, BankFault(), now)
     else:
-        _publish(context, job, answer, now, request.provider.id, is_awaited=plan.is_awaited)
+        seconds = time.monotonic() - began_at
+        _publish(context, job, answer, now, request.provider.id, is_awaited=plan.is_awaited, seconds=seconds)
         if plan.is_held:
             _retry(partial(_release, context, job, plan.login))
 
@@ -161,9 +163,12 @@ def _plan(context: Context, job: FetchJob, now: datetime) -> _Plan | None:
             return None
         row = providers.find(owner, access.provider_id)
         connector = context.connectors.get(row.connector)
-        provider = CatalogueBank(row.id, row.name, row.connector, row.blz, row.bic)
+        provider = as_bank(row)
         if not row.enabled or connector is None or (offer := connector.offer(provider)) is None:
             _end(context, owner, access, Unreachable(), now)
+            return None
+        if row.paused_at is not None and not _may_reach_paused(access, row):
+            _end(context, owner, access, Unreachable(), now, outcome=NOT_ASKED)
             return None
         credentials = accesses.readable_credentials(owner, context.vault, access)
         if credentials is None:
@@ -197,6 +202,11 @@ def _plan(context: Context, job: FetchJob, now: datetime) -> _Plan | None:
         )
         is_awaited = access.fetch_phase is not None
         return _Plan(connector, request, login, is_held=bank_logins.is_held(owner, login), is_awaited=is_awaited)
+
+
+def _may_reach_paused(access: Access, provider: Provider) -> bool:
+    """Whether a fetch goes to a provider that is paused: a customer waits for it, or it is the one that tries the provider."""
+    return access.fetch_from is not None or access.fetch_phase is not None or access.fetch_id == provider.trial_fetch_id
 
 
 def _ask_for_login(context: Context, job: FetchJob, fault: FieldsMissing, now: datetime) -> None:
@@ -278,14 +288,25 @@ def publish_answer(context: Context, job: FetchJob, answer: BankAnswer, now: dat
     _publish(context, job, answer, now, provider, is_awaited=True)
 
 
-def _publish(context: Context, job: FetchJob, answer: BankAnswer, now: datetime, provider: UUID, *, is_awaited: bool) -> None:
-    """Lands an answer and publishes it, for a customer who waits with the results of the user."""
+def _publish(
+    context: Context,
+    job: FetchJob,
+    answer: BankAnswer,
+    now: datetime,
+    provider: UUID,
+    *,
+    is_awaited: bool,
+    seconds: float = 0.0,
+) -> None:
+    """Lands an answer and publishes it, for a customer who waits with the results of the user. `seconds` is the time that the
+    session took.
+    """
     _retry(partial(landing.land, context, job, answer, now))
     with context.results.turn() if context.results is not None and is_awaited else nullcontext() as publish_results:
         is_published = _retry(partial(store.publish_fetch, context, job, answer, now, publish_results))
     if not is_published:
         landing.take_back(context, job)  # the access may be deleted, and nobody else would remove the piece
-    context.tally.add(provider, STOPPED if not is_published else INCOMPLETE if answer.failures else FETCHED)
+    context.tally.add(provider, STOPPED if not is_published else INCOMPLETE if answer.failures else FETCHED, seconds)
     log.info(
         "fetched",
         access=str(job.access),
@@ -348,7 +369,9 @@ def _release(context: Context, job: FetchJob, login: LoginTrace) -> None:
         bank_logins.release(owner, login)
 
 
-def _fail(context: Context, job: FetchJob, fault: BankFault, now: datetime, login: LoginTrace | None = None) -> None:
+def _fail(
+    context: Context, job: FetchJob, fault: BankFault, now: datetime, login: LoginTrace | None = None, seconds: float = 0.0
+) -> None:
     """Ends a fetch without data. Stored data stay; wrong logins are counted. That the bank has refused the login is recorded
     even if the access is gone.
     """
@@ -357,12 +380,24 @@ def _fail(context: Context, job: FetchJob, fault: BankFault, now: datetime, logi
             bank_logins.record_refusal(owner, login, locked=fault.code is Code.LOCKED)
         access = accesses.lock_fetching(owner, job.access, job.fetch)
         if access is not None:
-            _end(context, owner, access, fault, now)
+            _end(context, owner, access, fault, now, seconds=seconds)
 
 
-def _end(context: Context, owner: Owner, access: Access, fault: BankFault, now: datetime, *, counts: bool = True) -> None:
-    """Ends a fetch with a fault. `counts` is false for a login of which the bank has refused another PIN."""
-    context.tally.add(access.provider_id, fault.code)
+def _end(
+    context: Context,
+    owner: Owner,
+    access: Access,
+    fault: BankFault,
+    now: datetime,
+    *,
+    counts: bool = True,
+    outcome: str | None = None,
+    seconds: float = 0.0,
+) -> None:
+    """Ends a fetch with a fault. `counts` is false for a login of which the bank has refused another PIN; `outcome` is what is
+    counted, if not the code of the fault.
+    """
+    context.tally.add(access.provider_id, outcome or fault.code, seconds)
     log.warning("fetch_failed", access=str(access.id), provider=str(access.provider_id), code=fault.code)
     code = fault.code
     if code is Code.WRONG_CREDENTIALS and counts:

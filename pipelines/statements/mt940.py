@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
+from functools import lru_cache
 
 from pipelines.statements.statement import (
     BIC,
@@ -47,6 +48,9 @@ TAG_AT_START = re.compile(r"[A-Z]{4}\+")
 ULTIMATE = re.compile(r"(?:^|\n)ABW[AE]\+(.*?)(?=\n[A-Z]{4}\+|$)", re.S)
 END, OWN_NOTES = "-", "NS"
 Row = tuple[object, ...]
+
+MAX_CACHED_DAYS = 4096
+"""A statement names few days, each many times."""
 
 
 @dataclass
@@ -206,7 +210,7 @@ def _row(message: _Message, line: int, entry: str, text: str) -> Row:
     subfields = _subfields(text)
     purpose = _purpose(subfields) if subfields else _unstructured(text, details)
     bank = subfields.get(BANK, "").strip()
-    accounts = [re.sub(r"\s", "", subfields.get(key, "")).upper() for key in (ACCOUNT, FOREIGN_IBAN)]
+    accounts = ["".join(subfields[key].split()).upper() for key in (ACCOUNT, FOREIGN_IBAN) if key in subfields]
     ultimate = ULTIMATE.search(purpose or "")
     return (
         _entry_day(value_on, entry_day, line) if entry_day else value_on,
@@ -260,17 +264,30 @@ def _unstructured(text: str, details: str) -> str:
 
 def _day(digits: str, line: int) -> date:
     """A day YYMMDD. The 29th and 30th of February, with which banks count interest, are its last day."""
-    year, month, day = int(digits[:2]), int(digits[2:4]), int(digits[4:])
-    year += 1900 if year >= 80 else 2000
     try:
-        if month == 2 and day in (29, 30):
-            return date(year, 3, 1) - timedelta(days=1)
-        return date(year, month, day)
+        return _calendar_day(digits)
     except ValueError as error:
         raise StatementFault(Reason.DAY, line) from error
 
 
 def _entry_day(value_on: date, digits: str, line: int) -> date:
     """The booking day MMDD in the year in which it is nearest to the value date: years change between the two."""
-    days = [_day(f"{year % 100:02}{digits}", line) for year in range(value_on.year - 1, value_on.year + 2)]
+    try:
+        return _nearest_day(value_on, digits)
+    except ValueError as error:
+        raise StatementFault(Reason.DAY, line) from error
+
+
+@lru_cache(MAX_CACHED_DAYS)
+def _calendar_day(digits: str) -> date:
+    year, month, day = int(digits[:2]), int(digits[2:4]), int(digits[4:])
+    year += 1900 if year >= 80 else 2000
+    if month == 2 and day in (29, 30):
+        return date(year, 3, 1) - timedelta(days=1)
+    return date(year, month, day)
+
+
+@lru_cache(MAX_CACHED_DAYS)
+def _nearest_day(value_on: date, digits: str) -> date:
+    days = [_calendar_day(f"{year % 100:02}{digits}") for year in range(value_on.year - 1, value_on.year + 2)]
     return min(days, key=lambda day: abs(day - value_on))

@@ -1,6 +1,7 @@
 """`kontor providers`, against a real database."""
 
 import json
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -9,7 +10,7 @@ from typer.testing import CliRunner
 
 from api.cli import app
 from pipelines.banks import catalogue
-from tests.support.stack import Stack, TenantUnderTest
+from tests.support.stack import Stack, TenantUnderTest, wait_until
 from warehouse.errors import NotFound
 
 DEMO = "00000000-0000-0000-0000-000000000000"
@@ -91,3 +92,40 @@ def test_what_a_bank_refused_by_mistake_is_forgotten(r1: TenantUnderTest) -> Non
     assert "are forgotten: 0" in kontor("forget-refusals", DEMO)
     with pytest.raises(NotFound):
         kontor("forget-refusals", str(uuid4()))
+
+
+def test_the_health_of_banks_is_told_by_outcome(stack: Stack, r1: TenantUnderTest) -> None:
+    customer = r1.customer()
+    key, _ = customer.add("demo1")
+    customer.wait_complete(key)
+
+    def demo_row() -> dict[str, Any]:
+        return next((row for row in json.loads(kontor("health", "--json")) if row["provider"] == DEMO), {})
+
+    wait_until(lambda: demo_row().get("fetched", 0) > 0, 30)
+    row = demo_row()
+    assert row["sessions"] >= row["fetched"] + row["incomplete"]
+    assert 0 <= row["share_sca"] <= 1
+    assert row["paused_at"] is None
+    assert "Demo Provider" in kontor("health", "--days", "1").replace("\n", " ")
+    assert kontor("resume", DEMO) == "Demo Provider is not paused.\n"
+    with pytest.raises(NotFound):
+        kontor("resume", str(uuid4()))
+
+
+def test_addresses_come_from_the_official_list(stack: Stack, tmp_path: Path) -> None:
+    kontor("import")
+    table = tmp_path / "list.csv"
+    new_blz = "99999980"
+    titles, url = "BLZ;BIC;Institut;PIN/TAN-Zugang URL;Version\n", "https://fints.neu.example/fints"
+    table.write_text(f"{titles}10010010;;Postbank;{url};FinTS V3.0\n{new_blz};;Neubank;{url};3.0\n", "cp1252")
+    facts = json.loads(kontor("import", str(table), "--json"))
+    assert (facts["banks"], facts["new addresses"]) == (2, 2)
+    assert json.loads(kontor("import", str(table), "--json"))["new addresses"] == 0
+    rows = stack.sql("SELECT blz, name, address FROM providers WHERE address = :url ORDER BY blz", url=url)
+    assert [(row.blz, row.address) for row in rows] == [("10010010", url), (new_blz, url)]
+    assert rows[1].name == "Neubank"
+    kontor("import")
+    assert len(stack.sql("SELECT 1 FROM providers WHERE address = :url", url=url)) == 2, "the import of banks keeps them"
+    stack.sql("UPDATE providers SET address = NULL WHERE address = :url", url=url)
+    stack.sql("DELETE FROM providers WHERE blz = :blz", blz=new_blz)

@@ -32,7 +32,11 @@ def test_the_dagster_job_calls_the_same_flow(stack: Stack, monkeypatch: pytest.M
     stack.sql("UPDATE tokens SET expires_at = now() WHERE token_hash = :hash", hash=hashing.digest(token))
     with dg.DagsterInstance.ephemeral() as instance:
         result = defs.resolve_job_def("housekeeping_job").execute_in_process(instance=instance)
+        health = instance.get_latest_materialization_event(dg.AssetKey("bank_health"))
     assert result.success
+    assert health is not None
+    assert health.asset_materialization is not None
+    assert health.asset_materialization.metadata.keys() >= {"summary", "banks", "paused", "sessions"}
     assert stack.sql("SELECT 1 FROM tokens WHERE token_hash = :hash", hash=hashing.digest(token)) == []
 
 

@@ -1,12 +1,13 @@
 """The state of the work of workers, for people on call: who is alive, what waits and for how long, how fetches ended.
 
 Workers give signs of life and jobs tell when they were added; `procrastinate` keeps both. How fetches ended is counted in
-`fetch_counts` by the workers themselves, a second's worth at a time, so that no fetch waits for the row of its provider.
+`fetch_counts` (ever) and `fetch_days` (by day, with their durations) by the workers themselves, a second's worth at a time, so
+that no fetch waits for the row of its provider.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from uuid import UUID
 
 from sqlalchemy import func, select, text
@@ -14,7 +15,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from warehouse.postgres.database import Owner
 from warehouse.postgres.jobs import AWAITED_PRIORITY
-from warehouse.postgres.tables import FetchCount, Provider
+from warehouse.postgres.tables import FetchCount, FetchDay, Provider
 
 AWAITED, SCHEDULED, WEBHOOKS = "awaited", "scheduled", "webhooks"
 QUEUES = (AWAITED, SCHEDULED, WEBHOOKS)
@@ -35,6 +36,7 @@ FETCHES = text(
     "SELECT p.name, c.outcome, sum(c.fetches), max(c.last_at) FROM fetch_counts c JOIN providers p ON p.id = c.provider_id "
     "GROUP BY p.name, c.outcome ORDER BY p.name, c.outcome"
 )
+PAUSED = text("SELECT name, pause_code, paused_at, retry_at FROM providers WHERE paused_at IS NOT NULL ORDER BY name")
 LAST_FETCH = text("SELECT max(last_at) FROM fetch_counts")
 
 
@@ -59,6 +61,27 @@ class FetchTotal:
 
 
 @dataclass(frozen=True)
+class FetchSum:
+    """The number of fetches that have ended in one way, and the seconds that their sessions took together."""
+
+    fetches: int = 0
+    seconds: float = 0.0
+
+    def __add__(self, other: "FetchSum") -> "FetchSum":
+        return FetchSum(self.fetches + other.fetches, self.seconds + other.seconds)
+
+
+@dataclass(frozen=True)
+class PausedBank:
+    """A bank that is paused because it fails for everybody: by which fault, since when, and when it is tried again."""
+
+    provider: str
+    code: str
+    paused_at: datetime
+    retry_at: datetime
+
+
+@dataclass(frozen=True)
 class WorkState:
     """The state of all workers and queues at one moment. `lost_workers` have died without a word."""
 
@@ -68,6 +91,7 @@ class WorkState:
     """The time since the latest sign of life of any worker; None if none is registered."""
     queues: Mapping[str, QueueState]
     fetches: tuple[FetchTotal, ...]
+    paused_banks: tuple[PausedBank, ...] = ()
 
     @property
     def last_fetch_at(self) -> datetime | None:
@@ -86,7 +110,8 @@ def read(owner: Owner, lost_seconds: float) -> WorkState:
     queues[WEBHOOKS] = QueueState(WEBHOOKS, waiting_events, 0, float(oldest_event_seconds or 0))
     totals = [FetchTotal(name, outcome, int(count), at) for name, outcome, count, at in owner.session.execute(FETCHES)]
     age = None if heartbeat_seconds is None else float(heartbeat_seconds)
-    return WorkState(alive, registered - alive, age, queues, tuple(totals))
+    paused_banks = tuple(PausedBank(*row) for row in owner.session.execute(PAUSED).tuples())
+    return WorkState(alive, registered - alive, age, queues, tuple(totals), paused_banks)
 
 
 def count_live_workers(owner: Owner, lost_seconds: float) -> int:
@@ -100,17 +125,31 @@ def last_fetch_at(owner: Owner) -> datetime | None:
     return last
 
 
-def add_fetches(owner: Owner, counts: Mapping[tuple[UUID, str], int]) -> None:
-    """Adds to the numbers of fetches that have ended, by provider and outcome. Providers that are gone are left out."""
+def add_fetches(owner: Owner, counts: Mapping[tuple[UUID, str], FetchSum], day: date) -> None:
+    """Adds to the numbers of fetches that have ended, by provider and outcome, ever and on this day. Providers that are gone are
+    left out.
+    """
     ids = {provider for provider, _ in counts}
     standing_ids = set(owner.session.scalars(select(Provider.id).where(Provider.id.in_(ids))))
+    totals = [
+        (key, counts[key])
+        for key in sorted(counts)  # in one order, so that no two workers wait for each other
+        if key[0] in standing_ids
+    ]
     rows = [
-        {"provider_id": provider, "outcome": outcome, "fetches": count, "last_at": func.now()}
-        for (provider, outcome), count in sorted(counts.items())  # in one order, so that no two workers wait for each other
-        if provider in standing_ids
+        {"provider_id": provider, "outcome": outcome, "fetches": total.fetches, "last_at": func.now()}
+        for (provider, outcome), total in totals
     ]
     if not rows:
         return
     statement = insert(FetchCount).values(rows)
     sums = {"fetches": FetchCount.fetches + statement.excluded.fetches, "last_at": statement.excluded.last_at}
     owner.session.execute(statement.on_conflict_do_update(index_elements=["provider_id", "outcome"], set_=sums))
+    days = [{**row, "day": day, "seconds": total.seconds} for row, (_, total) in zip(rows, totals, strict=True)]
+    statement = insert(FetchDay).values(days)
+    sums = {
+        "fetches": FetchDay.fetches + statement.excluded.fetches,
+        "seconds": FetchDay.seconds + statement.excluded.seconds,
+        "last_at": statement.excluded.last_at,
+    }
+    owner.session.execute(statement.on_conflict_do_update(index_elements=["provider_id", "day", "outcome"], set_=sums))

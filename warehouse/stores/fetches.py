@@ -1,6 +1,6 @@
 """The store of fetches of all tenants, for the operator: which are due, running, lost or failed, and whose consents end."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -53,6 +53,33 @@ def due_accesses(owner: Owner, slot: datetime, limit: int) -> Sequence[Access]:
 def failed_accesses(owner: Owner, provider_id: UUID, after: UUID, limit: int) -> Sequence[Access]:
     """Accesses of a provider whose last fetch failed, locked, in the order of their ids, from after this id."""
     return _lock(owner, _allowed(HAS_FAILED, Access.provider_id == provider_id, Access.id > after).order_by(Access.id), limit)
+
+
+def trial_access(owner: Owner, provider_id: UUID) -> Access | None:
+    """The access of a provider whose failed fetch is the longest ago, locked; None if there is none that may be fetched."""
+    oldest = _allowed(HAS_FAILED, Access.provider_id == provider_id).order_by(Access.attempted_at, Access.id)
+    return next(iter(_lock(owner, oldest, 1)), None)
+
+
+def failing_since_success(
+    owner: Owner, provider_id: UUID, fault_codes: Collection[str], answer_codes: Collection[str], since: datetime
+) -> int:
+    """The number of accesses of a provider whose last fetch ended with one of these faults, after `since` and after the last
+    fetch of any access that brought data, or ended with a code with which the bank has answered.
+    """
+    code = Access.issues[0]["code"].astext
+    last_success = (
+        select(func.greatest(func.max(Access.fetched_at), func.max(Access.attempted_at).filter(code.in_(answer_codes))))
+        .where(Access.provider_id == provider_id)
+        .scalar_subquery()
+    )
+    statement = select(func.count()).where(
+        Access.provider_id == provider_id,
+        code.in_(fault_codes),
+        Access.attempted_at > since,
+        Access.attempted_at > func.coalesce(last_success, since),
+    )
+    return owner.session.scalar(statement) or 0
 
 
 def failing_providers(owner: Owner) -> list[FailingProvider]:

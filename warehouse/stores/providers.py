@@ -1,19 +1,25 @@
 """The store of providers, the catalogue of banks. It belongs to no tenant: every owner sees the same rows."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import date, datetime, timedelta
 from uuid import UUID
 
-from sqlalchemy import Boolean, extract, func, literal_column, select, tuple_
+from sqlalchemy import Boolean, delete, extract, func, literal_column, select, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
 
 from warehouse.errors import NotFound
 from warehouse.postgres.database import Owner
-from warehouse.postgres.tables import Provider
+from warehouse.postgres.tables import FetchDay, Provider
 
 STATEMENT_FILES, OWN_ACCOUNTS = UUID(int=2), UUID(int=3)
 WITHOUT_BANK = frozenset({STATEMENT_FILES, OWN_ACCOUNTS})
 """Providers that are no bank: their accesses are never fetched, have no consent and no login, and cannot pay."""
+
+FIRST_RETRY, MAX_RETRY_GAP = timedelta(minutes=5), timedelta(hours=1)
+"""When a paused provider is tried again for the first time, and the longest time between two attempts."""
+KEPT_DAYS = timedelta(days=90)
+"""How long the counts of a day are kept."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +74,17 @@ def upsert(owner: Owner, entries: Sequence[ProviderEntry]) -> CatalogueChanges:
     return CatalogueChanges(new=sum(are_new), changed=len(are_new) - sum(are_new), unchanged=len(entries) - len(are_new))
 
 
+def set_addresses(owner: Owner, addresses: Mapping[UUID, str]) -> int:
+    """Stores the addresses of providers; returns how many are new or others than before."""
+    changed = 0
+    for provider in owner.session.scalars(select(Provider).where(Provider.id.in_(addresses))):
+        if provider.address != addresses[provider.id]:
+            provider.address, provider.updated_at = addresses[provider.id], func.clock_timestamp()
+            changed += 1
+    owner.session.flush()
+    return changed
+
+
 def set_enabled(owner: Owner, provider_id: UUID, enabled: bool) -> Provider:
     """The provider after enabling or disabling it. Repeating it changes nothing."""
     provider = find(owner, provider_id)
@@ -89,3 +106,80 @@ def version(owner: Owner) -> str:
     """
     count, times = owner.session.execute(select(func.count(), func.sum(extract("epoch", Provider.updated_at)))).one()
     return f"{count}-{times}"
+
+
+# Pauses: a provider that fails for everybody is not asked without a customer, but for single attempts.
+
+
+def pause(owner: Owner, provider_id: UUID, code: str, now: datetime) -> bool:
+    """Pauses a provider; False if that is not to be done: it is paused already, disabled, or its logins are published."""
+    statement = (
+        update(Provider)
+        .where(Provider.id == provider_id, Provider.enabled, ~Provider.published_logins, Provider.paused_at.is_(None))
+        .values(paused_at=now, pause_code=code, retry_at=now + FIRST_RETRY, updated_at=func.clock_timestamp())
+    )
+    return owner.session.scalar(statement.returning(Provider.id)) is not None
+
+
+def resume(owner: Owner, provider_ids: Collection[UUID]) -> list[UUID]:
+    """Ends the pauses of providers that have one; returns their ids."""
+    if not provider_ids:
+        return []
+    nothing = dict.fromkeys(("paused_at", "pause_code", "retry_at", "trial_fetch_id"))
+    statement = update(Provider).where(Provider.id.in_(provider_ids), Provider.paused_at.is_not(None))
+    return list(owner.session.scalars(statement.values(**nothing, updated_at=func.clock_timestamp()).returning(Provider.id)))
+
+
+def lock_for_trial(owner: Owner, now: datetime) -> Sequence[Provider]:
+    """The paused providers that are to be tried again, locked. Those that others have locked are left out. Accesses can be added
+    meanwhile.
+    """
+    statement = select(Provider).where(Provider.retry_at <= now).order_by(Provider.id)
+    return owner.session.scalars(statement.with_for_update(skip_locked=True, key_share=True)).all()
+
+
+def plan_trial(provider: Provider, fetch_id: UUID | None, now: datetime) -> None:
+    """Notes the fetch that tries a provider, and when the next one does: the longer the pause, the later."""
+    pause_length = now - (provider.paused_at or now)
+    provider.trial_fetch_id = fetch_id
+    provider.retry_at = now + min(max(pause_length, FIRST_RETRY), MAX_RETRY_GAP)
+
+
+# Health: how fetches ended at each provider.
+
+
+@dataclass(frozen=True)
+class OutcomeTotal:
+    """The fetches at a provider that have ended in one way since a day: their number, the seconds of their sessions, and the end
+    of the last one.
+    """
+
+    provider: Provider
+    outcome: str
+    fetches: int
+    seconds: float
+    last_at: datetime
+
+
+def outcomes_since(owner: Owner, day: date) -> list[OutcomeTotal]:
+    """How fetches have ended from a day on, by the names of the providers."""
+    columns = (func.sum(FetchDay.fetches), func.sum(FetchDay.seconds), func.max(FetchDay.last_at))
+    rows = owner.session.execute(
+        select(Provider, FetchDay.outcome, *columns)
+        .join(Provider, Provider.id == FetchDay.provider_id)
+        .where(FetchDay.day >= day)
+        .group_by(Provider.id, FetchDay.outcome)
+        .order_by(Provider.name, Provider.id, FetchDay.outcome)
+    )
+    return [OutcomeTotal(provider, outcome, int(count), float(seconds), at) for provider, outcome, count, seconds, at in rows]
+
+
+def paused(owner: Owner) -> Sequence[Provider]:
+    """The paused providers by name."""
+    return owner.session.scalars(select(Provider).where(Provider.paused_at.is_not(None)).order_by(Provider.name)).all()
+
+
+def purge_old_days(owner: Owner) -> int:
+    """Deletes counts of days that nobody looks at any more; returns how many."""
+    is_old = FetchDay.day < func.current_date() - KEPT_DAYS
+    return len(owner.session.scalars(delete(FetchDay).where(is_old).returning(FetchDay.day)).all())

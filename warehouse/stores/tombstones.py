@@ -36,6 +36,7 @@ KEPT_TABLES = {
     "refused_logins": "keyed hashes of logins that banks have refused, deleted after ninety days",
     "models_in_use": "trained models, which have sums over the letters of many lines",
     "fetch_counts": "numbers of fetches by bank and outcome",
+    "fetch_days": "numbers and durations of fetches by bank, day and outcome, deleted after ninety days",
     "tombstones": "ids of what was erased, so that no backup brings it back",
     "alembic_version": "the version of the tables",
     **dict.fromkeys(

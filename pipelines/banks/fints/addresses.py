@@ -6,6 +6,7 @@ from functools import cache
 from importlib import resources
 
 SPARKASSE = re.compile(r"sparkasse ([a-z]{2})([0-9])")
+WITH_CARDS = (".s-fints-pt-", "fints.dkb.de")
 POSTBANK = "https://hbci.postbank.de/"
 
 
@@ -17,6 +18,11 @@ def address_of(blz: str | None) -> str | None:
 def lists_media_first(address: str) -> bool:
     """Whether a bank tells a customer's media only within the message of the login."""
     return address.startswith(POSTBANK)
+
+
+def offers_cards(address: str) -> bool:
+    """Whether the banks at an address tell the bookings of credit cards by an order of their own."""
+    return any(part in address for part in WITH_CARDS)
 
 
 @cache

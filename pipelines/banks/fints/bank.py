@@ -17,7 +17,6 @@ from pipelines.banks.base import (
     Failed,
     FetchRequest,
     FieldsMissing,
-    LoginField,
     Offer,
     Order,
     Part,
@@ -32,6 +31,7 @@ from pipelines.banks.base import (
 from pipelines.banks.fints import addresses, dialogue, messages, paying, settling
 from pipelines.banks.fints.connection import Connection
 from pipelines.banks.fints.dialogue import FintsCaller, Flow
+from pipelines.banks.fints.login_fields import PIN, USER_ID, form_of
 from pipelines.banks.fints.memory import read_memory, read_state
 from pipelines.banks.fints.messages import Answer, FintsMessage, Login
 from pipelines.banks.fints.parameters import BankParameters
@@ -40,11 +40,6 @@ FINTS = "fints"
 DEMO_BLZ = "99999991"
 DEMO_PRODUCT_ID = "KONTORDEMO"
 """The product id at our own simulated bank, which wants any."""
-USER_ID, PIN = "userid", "pin"
-FIELDS = (
-    LoginField(USER_ID, "Anmeldename", False, "^[!-~¡-ÿ]{1,30}$", "Anmeldename oder Legitimations-ID Ihres Online-Bankings"),
-    LoginField(PIN, "PIN", True, "^[!-~¡-ÿ]{1,50}$", "PIN Ihres Online-Bankings"),
-)
 T = TypeVar("T")
 Connect = Callable[[str], AbstractContextManager[Connection]]
 
@@ -60,12 +55,18 @@ class FintsConnector:
         self._connect = connect
 
     def offer(self, provider: CatalogueBank) -> Offer | None:
-        """Two login fields, accounts and depots; None without an address or without a product id."""
-        if provider.connector != self.name or self._address(provider) is None:
+        """The login fields of the bank's group, accounts, depots, and cards where they are offered; None without an address or
+        without a product id.
+        """
+        address = self._address(provider)
+        if provider.connector != self.name or address is None:
             return None
-        groups = (frozenset(ProductCategory) - CARDS - WITH_POSITIONS, WITH_POSITIONS)
+        has_cards = provider.blz == DEMO_BLZ or addresses.offers_cards(address)
+        groups = (frozenset(ProductCategory) - WITH_POSITIONS - (frozenset() if has_cards else CARDS), WITH_POSITIONS)
         channels = tuple(tuple(kind for kind in ProductCategory if kind in group) for group in groups)
-        return Offer(FIELDS, (Capability.ACCOUNTS, Capability.DEPOTS), channels)
+        cards = (Capability.CARDS,) if has_cards else ()
+        form = form_of(address)
+        return Offer(form.fields, (Capability.ACCOUNTS, *cards, Capability.DEPOTS), channels, form.hint)
 
     def fetch(self, request: FetchRequest) -> Iterator[Part]:
         """One session: the header, then every requested product. Raises `ScaNeeded` where the customer must confirm."""
@@ -138,12 +139,13 @@ class FintsConnector:
 
     def _caller(self, request: FetchRequest) -> tuple[FintsCaller, Login, str]:
         """Who asks, with what, and where; raises the faults of a login that need not be sent to be refused."""
-        missing = [f"{field.label} ({field.key})" for field in FIELDS if not request.credentials.get(field.key)]
+        address, blz = self._address(request.provider), request.provider.blz
+        fields = form_of(address or "").fields
+        missing = [f"{field.label} ({field.key})" for field in fields if not request.credentials.get(field.key)]
         if missing:
             raise FieldsMissing(f"Es fehlt: {', '.join(missing)}")
-        if not all(formats.matches(field.format, request.credentials[field.key]) for field in FIELDS):
+        if not all(formats.matches(field.format, request.credentials[field.key]) for field in fields):
             raise WrongCredentials
-        address, blz = self._address(request.provider), request.provider.blz
         if address is None or blz is None:
             raise Unreachable
         user_id = request.credentials[USER_ID]
@@ -155,7 +157,7 @@ class FintsConnector:
     def _address(self, provider: CatalogueBank) -> str | None:
         if provider.blz == DEMO_BLZ:
             return self._demo_url
-        return addresses.address_of(provider.blz) if self._product_id else None
+        return (provider.address or addresses.address_of(provider.blz)) if self._product_id else None
 
 
 def _answer(connection: Connection, message: FintsMessage, login: Login, now: datetime) -> Answer | BankFault:

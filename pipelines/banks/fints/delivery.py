@@ -21,7 +21,7 @@ from pipelines.banks.base import (
     ScaNeeded,
     Unusable,
 )
-from pipelines.banks.fints import codes, orders, positions
+from pipelines.banks.fints import cards, codes, orders, positions
 from pipelines.banks.fints.challenges import TanChallenge
 from pipelines.banks.fints.dialogue import (
     BERLIN,
@@ -109,7 +109,7 @@ def first_day(conversation: Conversation, account: FintsAccount, request: FetchR
     """
     bank, category = conversation.memory.bank, category_of(account)
     order = booking_order(bank, account) or ""
-    stored_days = bank.camt_days if order == "HKCAZ" else bank.statement_days
+    stored_days = {"HKCAZ": bank.camt_days, "DKKKU": bank.card_days}.get(order, bank.statement_days)
     oldest = today_of(request) - timedelta(days=stored_days)
     short = max(oldest, short_history(request))
     since = request.since.get(key_of(account))
@@ -147,12 +147,17 @@ def deliver(
     served = [(place, account) for place, account in enumerate(accounts) if is_served(account, conversation.memory.bank)]
     products: list[FetchedProduct] = []
     depots: dict[str, Holdings | ProductFailure] = {}
-    for _, account in served:
+    cards_by_key: dict[str, History | ProductFailure] = {}
+    for place, account in served:
         product = yield from _product(conversation, account, request)
         if is_depot(account, conversation.memory.bank):
             holdings = yield from _holdings(conversation, account, may_lack=may_lack)
             depots[product.key] = holdings
             product = _valued(product, holdings, request.now)
+        elif booking_order(conversation.memory.bank, account) == "DKKKU":
+            history = histories.get(place) or (yield from _history(conversation, account, request, may_lack=may_lack))
+            cards_by_key[product.key] = history
+            product = _with_card_balance(product, history, request.now)
         products.append(product)
     requested = [entry for entry in served if request.wanted is None or key_of(entry[1]) in request.wanted]
     memory = conversation.memory
@@ -168,10 +173,13 @@ def deliver(
     yield header
     for place, account in requested:
         depot = depots.get(key_of(account))
+        outcome = cards_by_key.get(key_of(account)) or histories.get(place)
         if depot is not None:
             yield depot
+        elif isinstance(outcome, ProductFailure):
+            yield outcome
         else:
-            yield (yield from _bookings(conversation, account, request, histories.get(place), may_lack=may_lack))
+            yield (yield from _bookings(conversation, account, request, outcome, may_lack=may_lack))
 
 
 def _product(conversation: Conversation, account: FintsAccount, request: FetchRequest) -> Flow[FetchedProduct]:
@@ -213,6 +221,21 @@ def _valued(product: FetchedProduct, holdings: Holdings | ProductFailure, now: d
     return replace(product, balance_cents=total, balance_at=now, balance_by_statement=False)
 
 
+def _with_card_balance(product: FetchedProduct, history: History | ProductFailure, now: datetime) -> FetchedProduct:
+    """The card with the balance that came with its bookings, if the bank tells none otherwise."""
+    if isinstance(history, ProductFailure) or product.balance_cents is not None:
+        return product
+    try:
+        balance = cards.card_balance(history.booked)
+    except (StatementFault, Unusable):
+        return product
+    if balance is None:
+        return product
+    cents, currency, day = balance
+    balance_at = min(datetime.combine(day, datetime.min.time(), BERLIN), now)
+    return replace(product, balance_cents=cents, currency=currency, balance_at=balance_at)
+
+
 def _balance(hisal: Segment, now: datetime) -> tuple[int, str, datetime]:
     """The booked balance of HISAL, its currency and its time; raises `Unusable` if it makes no sense."""
     sign, amount, currency, day, time = (hisal.text(BOOKED, position) for position in range(1, 6))
@@ -233,22 +256,28 @@ def _amount(hisal: Segment, place: int) -> int | None:
         return None
 
 
+def _history(
+    conversation: Conversation, account: FintsAccount, request: FetchRequest, *, may_lack: bool
+) -> Flow[History | ProductFailure]:
+    """The bookings of an account as the bank writes them."""
+    day = first_day(conversation, account, request, with_tan=False)
+    outcome = yield from read_history(conversation, account, (day, today_of(request)))
+    if isinstance(outcome, TanChallenge) and not may_lack:
+        raise ScaNeeded
+    return outcome if isinstance(outcome, History) else ProductFailure(key_of(account), Code.BOOKINGS_FAILED)
+
+
 def _bookings(
     conversation: Conversation, account: FintsAccount, request: FetchRequest, history: History | None, *, may_lack: bool
 ) -> Flow[FetchedBookings | ProductFailure]:
     key = key_of(account)
-    if history is None:
-        day = first_day(conversation, account, request, with_tan=False)
-        outcome = yield from read_history(conversation, account, (day, today_of(request)))
-        if isinstance(outcome, TanChallenge) and not may_lack:
-            raise ScaNeeded
-        if not isinstance(outcome, History):
-            return ProductFailure(key, Code.BOOKINGS_FAILED)
-        history = outcome
+    outcome = history or (yield from _history(conversation, account, request, may_lack=may_lack))
+    if isinstance(outcome, ProductFailure):
+        return outcome
     try:
-        return FetchedBookings(key, history.first_day, bookings_frame(history, account))
+        return FetchedBookings(key, outcome.first_day, bookings_frame(outcome, account))
     except (StatementFault, Unusable) as fault:
-        log.warning("bookings_unreadable", order=history.order, error=str(fault))
+        log.warning("bookings_unreadable", order=outcome.order, error=str(fault))
         return ProductFailure(key, Code.BOOKINGS_FAILED)
 
 
@@ -263,6 +292,9 @@ def bookings_frame(history: History, account: FintsAccount) -> "pl.DataFrame":
     from pipelines.statements.mt940 import read_mt940
     from pipelines.statements.statement import tidy
 
+    if history.order == "DKKKU":
+        frame = cards.card_bookings(history.booked)
+        return frame.filter(pl.col("booked_on") >= history.first_day)
     if history.order == "HKCAZ":
         booked = [statement for content in history.booked for statement in read_camt(content)]
         pending = [statement for content in history.pending for statement in read_camt(content)]

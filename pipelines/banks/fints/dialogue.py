@@ -43,13 +43,14 @@ from pipelines.banks.fints.parameters import (
     BankParameters,
     FintsAccount,
     TanMethod,
+    answer_name,
     media_for,
     read_accounts,
     read_bank,
     read_media,
     with_sepa,
 )
-from pipelines.banks.fints.syntax import Segment
+from pipelines.banks.fints.syntax import Segment, serialise
 
 T = TypeVar("T")
 Flow: TypeAlias = Generator[FintsMessage | Part, Any, T]
@@ -540,10 +541,14 @@ def sepa_accounts(conversation: Conversation, accounts: tuple[FintsAccount, ...]
 
 
 def booking_order(bank: BankParameters, account: FintsAccount) -> str | None:
-    """The order that brings the bookings of an account: CAMT where it is offered; None if there is none."""
+    """The order that brings the bookings of an account: CAMT where it is offered, for cards their own order if there is no other;
+    None if there is none.
+    """
     if "HKCAZ" in bank.versions and account.allows("HKCAZ") and account.iban:
         return "HKCAZ"
-    return "HKKAZ" if "HKKAZ" in bank.versions and account.allows("HKKAZ") else None
+    if "HKKAZ" in bank.versions and account.allows("HKKAZ"):
+        return "HKKAZ"
+    return "DKKKU" if "DKKKU" in bank.versions and account.is_card and account.allows("DKKKU") else None
 
 
 def read_history(
@@ -567,10 +572,13 @@ def read_history(
             answer = outcome
         if not codes.is_done(answer, FIRST_ORDER):
             return None
-        segments = answer.data(f"HI{order[2:]}", FIRST_ORDER)
+        segments = answer.data(answer_name(order), FIRST_ORDER)
         if not segments and not codes.is_empty(answer, FIRST_ORDER):
             return None  # a positive code without data says nothing about bookings
         for each in segments:
+            if order == "DKKKU":
+                booked.append(serialise([each]))
+                continue
             first = 3 if order == "HKCAZ" else 1
             booked += _documents(each, first)
             pending += _documents(each, first + 1)

@@ -68,8 +68,10 @@ def balance(bank: BankParameters, account: FintsAccount) -> Segment:
 
 
 def bookings(bank: BankParameters, account: FintsAccount, order: str, days: tuple[date, date], page: str) -> Segment:
-    """HKCAZ or HKKAZ: the bookings of an account from a day to a day, from a page on."""
+    """HKCAZ, HKKAZ or, for a card, DKKKU: the bookings of an account from a day to a day, from a page on."""
     first, last = (day.strftime("%Y%m%d") for day in days)
+    if order == "DKKKU":
+        return segment(order, bank.versions[order], _named(account, order, bank), account.number, "", first, last, "", page)
     formats = [bank.camt_format] if order == "HKCAZ" else []
     return segment(order, bank.versions[order], _named(account, order, bank), *formats, "N", first, last, "", page)
 

@@ -30,6 +30,7 @@ VERSIONS: Mapping[str, tuple[int, ...]] = {
     "HKVPP": (1,),
     "HKVPA": (1,),
     "HKPRO": (4, 3),
+    "DKKKU": (2,),
 }
 """The versions of orders that we write, the better first."""
 TRANSFER_FORMATS = ("001.001.09", "001.001.03", "001.003.03")
@@ -47,6 +48,8 @@ MAX_DIGITS = 6
 MAX_WAIT_SECONDS = 120.0
 MAX_NAME_LENGTH = 100
 MEDIUM_MUST_BE_NAMED = "2"
+CARD_KIND = 5
+"""The tens of the types of accounts that are credit cards."""
 GENERATOR, MOBILE = "G", "M"
 MEDIUM_CLASSES = {"L": MediumClass.LIST, GENERATOR: MediumClass.GENERATOR, MOBILE: MediumClass.MOBILE, "S": MediumClass.SECODER}
 UNUSABLE_STATES = frozenset(("2", "4"))
@@ -100,6 +103,7 @@ class BankParameters:
     """The whole name of the format of bookings, as the bank writes it."""
     camt_days: int = SHORT_HISTORY_DAYS
     statement_days: int = SHORT_HISTORY_DAYS
+    card_days: int = SHORT_HISTORY_DAYS
     with_tan: tuple[str, ...] = ()
     """Those of our orders that need a TAN, unless the bank waives it."""
     transfer_format: str = ""
@@ -140,6 +144,11 @@ class FintsAccount:
     def identity(self) -> tuple[str, str, str, str]:
         return (self.blz, self.number, self.sub, self.currency)
 
+    @property
+    def is_card(self) -> bool:
+        """Whether the bank calls it a credit card."""
+        return self.kind is not None and self.kind // 10 == CARD_KIND
+
     def allows(self, order: str) -> bool:
         """Whether an order may name this account."""
         return self.orders is None or order in self.orders
@@ -165,6 +174,7 @@ def read_bank(segments: Iterable[Segment], before: BankParameters) -> BankParame
         camt_format,
         camt_days,
         max((_days(each.text(len(each.elements))) for each in by_name.get("HIKAZS", [])), default=SHORT_HISTORY_DAYS),
+        max((_days(each.text(len(each.elements))) for each in by_name.get("DIKKUS", [])), default=SHORT_HISTORY_DAYS),
         _ours(order for each in by_name.get("HIPINS", []) for order in _orders_with_tan(each)),
         **_payment_parameters(by_name),
     )
@@ -216,9 +226,14 @@ def _ours(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(VERSIONS.keys() & set(names)))
 
 
+def answer_name(order: str) -> str:
+    """The name of the segments that answer an order: HISAL for HKSAL."""
+    return f"{order[0]}I{order[2:]}"
+
+
 def _version(by_name: Mapping[str, list[Segment]], order: str, ours: tuple[int, ...]) -> int | None:
     """The best version of an order that both sides write."""
-    offered = {each.version for each in by_name.get(f"HI{order[2:]}S", [])}
+    offered = {each.version for each in by_name.get(f"{answer_name(order)}S", [])}
     return next((version for version in ours if version in offered), None)
 
 

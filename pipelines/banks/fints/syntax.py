@@ -5,12 +5,15 @@ that it answers; `+` ends an element, `:` one of a group, `'` a segment, `?` quo
 binary data. Text is ISO 8859-1.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 ENCODING = "iso-8859-1"
 END_OF_SEGMENT, END_OF_ELEMENT, END_OF_PART, QUOTE, BINARY = b"'+:?@"
+PLAIN = re.compile(rb"[^'+:?]*")
+"""Bytes of a text up to the next one that means something."""
 ENDS = frozenset((END_OF_SEGMENT, END_OF_ELEMENT, END_OF_PART))
 FIRST_BEYOND_ASCII, FIRST_OF_UTF8_LETTER = 0x80, 0xC0
 SPECIAL = str.maketrans({character: f"?{character}" for character in "?+:'@"})
@@ -137,18 +140,17 @@ class _Reader:
         message = self._message
         if self._place < len(message) and message[self._place] == BINARY:
             return self._binary()
-        text = bytearray()
+        text = b""
         while self._place < len(message):
-            byte = message[self._place]
-            self._place += 1
-            if byte in ENDS:
-                return _decoded(bytes(text)), byte
-            if byte == QUOTE:
-                if self._place == len(message):
-                    break
-                byte = message[self._place]
-                self._place += 1
-            text.append(byte)
+            start, end = self._place, PLAIN.match(message, self._place).end()  # type: ignore[union-attr]  # it matches always
+            text += message[start:end]
+            if end == len(message):
+                break
+            self._place = end + 1
+            if message[end] != QUOTE:
+                return _decoded(text), message[end]
+            text += message[end + 1 : end + 2]
+            self._place = end + 2
         raise SyntaxFault("the message ends in the middle of a segment")
 
     def _binary(self) -> tuple[bytes, int]:

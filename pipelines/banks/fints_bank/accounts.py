@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 STORED_DAYS = 1500
 """How far back the bank tells bookings."""
+CARD_DAYS = 90
+"""The same for cards with an order of their own."""
 FREE_DAYS = 90
 """How far back it tells them without a confirmation."""
 ACCOUNT_TYPES = {

@@ -113,6 +113,8 @@ def _orders(product: FetchedProduct, customer: BankCustomer) -> tuple[str, ...]:
     """The orders that an account may be used for, as its user parameters list them."""
     if product.category in WITH_POSITIONS:
         return ("HKWPD", "HKPRO", "HKTAN")
+    if product.category is ProductCategory.CREDIT_CARD and customer.behaviour.has_card_order:
+        return ("DKKKU", "HKPRO", "HKTAN")
     reading = ("HKSAL", "HKKAZ", *(("HKCAZ",) if customer.behaviour.has_camt else ()), "HKSPA", "HKPRO", "HKTAN", "HKTAB")
     if product.category not in PAYING_CATEGORIES:
         return reading

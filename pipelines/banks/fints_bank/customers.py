@@ -88,6 +88,8 @@ class BankBehaviour:
     """The code and text with which balances and bookings are refused."""
     aborts_orders: bool = False
     has_camt: bool = True
+    has_card_order: bool = False
+    """Credit cards are no accounts with bookings: DKKKU alone brings theirs."""
     page_rows: int = 250
     splits_days: bool = False
     rows: int | None = None
@@ -216,11 +218,16 @@ SPECIAL: tuple[tuple[str, BankBehaviour], ...] = (
     (r"test_9050", replace(_TAN, order_refusal=("9110", "Falsche Segmentzusammenstellung."))),
     (r"test_9800", replace(_TAN, aborts_orders=True)),
     (r"test_mt940", replace(_TAN, has_camt=False)),
+    (r"test_cards", replace(_TAN, has_card_order=True, page_rows=7)),
     (r"test_split_day", replace(_TAN, page_rows=7, splits_days=True)),
     (r"test_split_day_mt940", replace(_TAN, page_rows=7, splits_days=True, has_camt=False)),
     (r"test_pages", replace(_TAN, page_rows=20)),
     (r"test_many_(?P<rows>\d{1,6})", replace(_TAN, page_rows=1000)),
     (r"test_many_mt940_(?P<rows>\d{1,6})", replace(_TAN, page_rows=1000, has_camt=False)),
+    (
+        r"test_many_one_step_(?P<rows>\d{1,6})",
+        BankBehaviour(methods=(), profile=BankProfile.ONE_STEP, login_sca=LoginSca.NEVER, has_camt=False, page_rows=1000),
+    ),
     (r"test_latin1", replace(_TAN, has_latin_statements=True)),
     (r"test_latin1_mt940", replace(_TAN, has_latin_statements=True, has_camt=False)),
     (r"test_byte_counts", replace(_TAN, miscounts_bytes=True)),

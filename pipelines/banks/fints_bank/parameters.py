@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from pipelines.banks.fints.syntax import Part, Segment, segment
-from pipelines.banks.fints_bank.accounts import STORED_DAYS, BankAccount
+from pipelines.banks.fints_bank.accounts import CARD_DAYS, STORED_DAYS, BankAccount
 from pipelines.banks.fints_bank.customers import BankCustomer, BankProfile
 from pipelines.banks.fints_bank.messages import BANK_CODE, COUNTRY, FINTS_VERSION
 from pipelines.banks.fints_bank.methods import METHODS, parameters_of
@@ -15,7 +15,7 @@ CAMT = "urn:iso:std:iso:20022:tech:xsd:camt.052.001.08"
 TRANSFER_FORMATS = tuple(f"urn:iso:std:iso:20022:tech:xsd:{name}" for name in ("pain.001.001.09", "pain.001.001.03"))
 REPORT_FORMAT = "urn:iso:std:iso:20022:tech:xsd:pain.002.001.10"
 PAYMENTS = ("HKCCS", "HKCSE", "HKIPZ", "HKCCM")
-READING = ("HKSPA", "HKSAL", "HKKAZ", "HKCAZ", "HKWPD", "HKTAB", "HKPRO", "HKTAN", "HKVPP", "HKVPA")
+READING = ("HKSPA", "HKSAL", "HKKAZ", "HKCAZ", "DKKKU", "HKWPD", "HKTAB", "HKPRO", "HKTAN", "HKVPP", "HKVPA")
 WITH_TAN = frozenset((*PAYMENTS, "HKKAZ", "HKCAZ"))
 MAX_LEAD_DAYS = 180
 MAX_TRANSFERS = 1000
@@ -108,6 +108,7 @@ def _standard() -> Iterator[Segment]:
     yield _offer("HIKAZS", 5, (stored_days, "N", "N"), security_class=None)
     yield from (_offer("HIKAZS", version, (stored_days, "N", "N")) for version in (6, 7))
     yield _offer("HICAZS", 1, (stored_days, "N", "N", CAMT))
+    yield _offer("DIKKUS", 2, (str(CARD_DAYS), "N", "J"))
     yield _offer("HIIPZS", 1, (";", *TRANSFER_FORMATS))
     yield _offer("HIVPPS", 1, (str(MAX_TRANSFERS), "N", "V", "J", "N", REPORT_FORMAT, *PAYMENTS))
     yield _offer("HIVPAS", 1)

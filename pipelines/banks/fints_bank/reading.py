@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from datetime import date, datetime
+from typing import TYPE_CHECKING, Any
 
 from pipelines.banks.demo.memory import read_memory
 from pipelines.banks.fints.syntax import Segment, segment
@@ -11,9 +12,15 @@ from pipelines.banks.fints_bank.dialogue import BankExchange, fingerprint
 from pipelines.banks.fints_bank.methods import medium_element
 from pipelines.banks.fints_bank.parameters import CAMT, account_element, national_element, sepa_accounts
 
+if TYPE_CHECKING:
+    from pipelines.banks.fints_bank.books import StatementPage
+
 DONE = "Der Auftrag wurde ausgeführt."
-PERIOD_PLACES = {"HKKAZ": (3, 4, 6), "HKCAZ": (4, 5, 7)}
+PERIOD_PLACES = {"HKKAZ": (3, 4, 6), "HKCAZ": (4, 5, 7), "DKKKU": (4, 5, 7)}
 """Where orders for bookings have the first day, the last day and the touchdown point."""
+
+
+CARD_LINE_WIDTH = 40
 
 
 class UnreadableDay(ValueError):
@@ -95,6 +102,9 @@ def _tell_bookings(exchange: BankExchange, order: Segment, number: int) -> None:
         exchange.answer.say(number, "0020", DONE)
         if page.touchdown:
             exchange.answer.say(number, "3040", "Es liegen weitere Informationen vor.", page.touchdown)
+        if order.name == "DKKKU":
+            exchange.answer.add(number, _card_bookings(account, page))
+            return
         booked, pending = statements.write(order.name, exchange.customer, account, page, exchange.now)
         if order.name == "HKCAZ":
             exchange.answer.add(number, segment("HICAZ", 1, account_element(account), CAMT, booked, pending))
@@ -140,10 +150,11 @@ HANDLERS: dict[str, Callable[[BankExchange, Segment, int], None]] = {
     "HKSAL": _tell_balances,
     "HKKAZ": _tell_bookings,
     "HKCAZ": _tell_bookings,
+    "DKKKU": _tell_bookings,
     "HKWPD": _tell_positions,
     "HKPRO": _tell_protocol,
 }
-REFUSABLE = frozenset(("HKSAL", "HKKAZ", "HKCAZ", "HKWPD"))
+REFUSABLE = frozenset(("HKSAL", "HKKAZ", "HKCAZ", "DKKKU", "HKWPD"))
 """The orders that customers are refused for whom the bank is at fault."""
 
 
@@ -168,6 +179,27 @@ def _balance(account: BankAccount, version: int, now: datetime) -> Segment:
     limits = ("", (amount_text(line), product.currency), (amount_text(max(cents + line, 0)), product.currency)) if line else ()
     element = account_element(account) if version >= 7 else national_element(account)
     return segment("HISAL", version, element, product.name[:30], product.currency, balance, *limits)
+
+
+def _card_bookings(account: BankAccount, page: "StatementPage") -> Segment:
+    """DIKKU: the card, its balance, and a group for each line of a page."""
+    product = account.product
+    cents = product.balance_cents or 0
+    balance = ("C" if cents >= 0 else "D", amount_text(abs(cents)), product.currency, f"{page.closing_on:%Y%m%d}")
+    rows = [*page.bookings.iter_rows(named=True), *page.pending.iter_rows(named=True)]
+    return segment("DIKKU", 2, account.number, "", balance, "", "", *(_card_booking(account, row) for row in rows))
+
+
+def _card_booking(account: BankAccount, row: dict[str, Any]) -> tuple[str, ...]:
+    mark, amount = "C" if row["amount_cents"] >= 0 else "D", amount_text(abs(row["amount_cents"]))
+    money = (amount, row["currency"], mark)
+    days = (f"{row['value_on'] or row['booked_on']:%Y%m%d}", f"{row['booked_on']:%Y%m%d}")
+    lines = [
+        " ".join((row["purpose"] or "").split())[start : start + CARD_LINE_WIDTH]
+        for start in range(0, 4 * CARD_LINE_WIDTH, CARD_LINE_WIDTH)
+    ]
+    texts = (row["counterparty_name"] or "", *lines, *[""] * 4)
+    return (account.number, *days, "", *money, "1,", *money, *texts, "N" if row["pending"] else "J", f"{days[1]}0001")
 
 
 def amount_text(cents: int) -> str:

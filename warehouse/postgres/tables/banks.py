@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID, uuid4
 
-from sqlalchemy import BigInteger, ForeignKey, Identity, Index, UniqueConstraint, func, text
+from sqlalchemy import BigInteger, Double, ForeignKey, Identity, Index, UniqueConstraint, func, text
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -32,6 +32,16 @@ class Provider(Base):
     published_logins: Mapped[bool] = mapped_column(server_default="false")
     """Whether many people share its logins, as those of the demo bank: sessions are then counted for each access."""
     updated_at: Mapped[datetime] = mapped_column(server_default=func.clock_timestamp())
+    address: Mapped[str | None]
+    """Where the bank answers, by a list that the operator has imported."""
+    paused_at: Mapped[datetime | None]
+    """Since when it is paused, because its fetches fail for everybody; the next three columns belong to the pause."""
+    pause_code: Mapped[str | None]
+    """The code of the fault that paused it."""
+    retry_at: Mapped[datetime | None]
+    """When a worker tries it again with a single access."""
+    trial_fetch_id: Mapped[UUID | None]
+    """The fetch that tries it."""
 
 
 class FetchCount(Base):
@@ -42,6 +52,21 @@ class FetchCount(Base):
     provider_id: Mapped[UUID] = mapped_column(ForeignKey("providers.id", ondelete="CASCADE"), primary_key=True)
     outcome: Mapped[str] = mapped_column(primary_key=True)
     fetches: Mapped[int] = mapped_column(BigInteger)
+    last_at: Mapped[datetime]
+
+
+class FetchDay(Base):
+    """How often fetches at a provider have ended in one way on a day, how long its sessions took, and when the last one ended.
+    No row tells of a person.
+    """
+
+    __tablename__ = "fetch_days"
+
+    provider_id: Mapped[UUID] = mapped_column(ForeignKey("providers.id", ondelete="CASCADE"), primary_key=True)
+    day: Mapped[date] = mapped_column(primary_key=True)
+    outcome: Mapped[str] = mapped_column(primary_key=True)
+    fetches: Mapped[int] = mapped_column(BigInteger)
+    seconds: Mapped[float] = mapped_column(Double)
     last_at: Mapped[datetime]
 
 
