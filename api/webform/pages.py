@@ -215,11 +215,11 @@ class Tan(FormPage):
     flickers: bool = False
     photo: bool = False
     order: "Order | None" = None
-    payee: "CheckedPayee | None" = None
+    payee: "PayeeResult | None" = None
 
 
 @dataclass(frozen=True)
-class CheckedPayee:
+class PayeeResult:
     """What the payee's bank has said: `result` is a key of `texts.PAYEE_RESULTS`, `name` the right name of a similar one."""
 
     result: str
@@ -249,7 +249,7 @@ class App(FormPage):
     bank: BankChoice
     instructions: str
     order: "Order | None" = None
-    payee: "CheckedPayee | None" = None
+    payee: "PayeeResult | None" = None
 
 
 @dataclass(frozen=True)

@@ -395,13 +395,13 @@ def _confirmation(services: Services, owner: Owner, view: SessionView, facts: Fo
     return replace(page, order=order, payee=_checked_payee(view, facts))
 
 
-def _checked_payee(view: SessionView, facts: FormFacts) -> pages.CheckedPayee | None:
+def _checked_payee(view: SessionView, facts: FormFacts) -> pages.PayeeResult | None:
     """What the payee's bank has said: as the bank repeats it, else as the customer has decided on it."""
     step = facts.step
     if isinstance(step, EnterTan | Wait) and step.payees:
-        return pages.CheckedPayee(step.payees[0].match, step.payees[0].name)
+        return pages.PayeeResult(step.payees[0].match, step.payees[0].name)
     kept_payee = view.progress.get("payee")
-    return pages.CheckedPayee(kept_payee["match"], kept_payee["name"]) if kept_payee else None
+    return pages.PayeeResult(kept_payee["match"], kept_payee["name"]) if kept_payee else None
 
 
 def _sent_order(services: Services, owner: Owner, dialogue_id: UUID) -> Payment:

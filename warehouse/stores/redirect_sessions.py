@@ -179,8 +179,8 @@ async def read_view(connections: Connections, browser: str) -> SessionView | Non
         return None
     *_, design, has_logo, talk_id, kind, phase, step, messages, over, payment, name, blz, bic, seconds_left, _ = row
     talk = None if talk_id is None else SessionDialogue(talk_id, kind, phase, step, messages, over, payment)
-    bank = {"bank_name": name, "bank_blz": blz, "bank_bic": bic}
-    return SessionView(*row[:OWN_COLUMNS], design or {}, has_logo, talk, **bank, seconds_left=int(seconds_left))
+    values = {"design": design or {}, "has_logo": has_logo, "talk": talk, "bank_name": name, "bank_blz": blz, "bank_bic": bic}
+    return SessionView(*row[:OWN_COLUMNS], **{**values, "seconds_left": int(seconds_left)})
 
 
 async def read_ended(connections: Connections, browser: str) -> EndedSession | None:
