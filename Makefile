@@ -91,7 +91,7 @@ lock: $(VENV)/.uv  ## renew the lock files
 	$(COMPILE) --extra build --extra dask -c requirements-dev.lock pyproject.toml -o requirements-dask.lock
 
 docs: $(DOCS_VENV)/.docs  ## build the handbook from docs/ in dist/handbook, which the API serves at /handbook
-	@$(DOCS_VENV)/bin/mkdocs build --quiet --strict
+	@NO_MKDOCS_2_WARNING=1 $(DOCS_VENV)/bin/mkdocs build --quiet --strict
 
 screenshots: $(VENV)/.dev  ## take the pictures of docs/images anew, with the system's Chromium
 	$(BIN)/python docs/screenshots.py
