@@ -3,6 +3,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Of its own: nothing else needs what builds the handbook.
+DOCS_VENV := .venv-docs
 UV := $(shell command -v uv 2>/dev/null || echo $(BIN)/uv)
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url
 INSTALL = $(UV) pip install --quiet --python $(BIN)/python --no-deps  # a lock lists all that it needs
@@ -12,7 +14,7 @@ PROCESSES ?= 3  # of the tests: one more than cores, since a third of the time t
 
 unexport PYTHONDONTWRITEBYTECODE  # with it, every process would compile all that it imports
 
-.PHONY: run check test again thorough bench fints fairness soak fuzz lint compiled bounds simulated chromium format audit lock screenshots clients clean
+.PHONY: run check test again thorough bench fints fairness soak fuzz lint compiled bounds simulated chromium format audit lock docs screenshots clients clean
 
 run: $(VENV)/.run  ## start everything: database, API, Dagster, demo tenants
 	@$(BIN)/kontor up
@@ -46,11 +48,11 @@ compiled: $(VENV)/.dev  ## compile the taggers, as the first start would
 bounds: $(VENV)/.dev  ## the tests of reading with every access to an array checked
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.kontor/bounds $(BIN)/python -m pytest -q -p no:xdist $(READING)
 
-chromium:  ## a browser for the tests of pages, where this user may install one; without a window it costs a fifth
+chromium:  ## whether there is a browser for the tests of pages; in CI it is installed, elsewhere only with INSTALL_CHROMIUM=yes
 	@for name in chromium-headless-shell chromium chromium-browser google-chrome; do ! command -v $$name >/dev/null || exit 0; done; \
-	[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq \
+	[ -n "$$CI$$INSTALL_CHROMIUM" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq \
 	&& { apt-get install -y -qq chromium-headless-shell || apt-get install -y -qq chromium; } >/dev/null \
-	|| echo "There is no Chromium: tests of pages in a browser will be skipped. Install the package chromium to run them."
+	|| echo "There is no Chromium: tests of pages in a browser will be skipped. Install the package chromium, or run with INSTALL_CHROMIUM=yes as root."
 
 simulated: $(VENV)/.dev  ## compile what simulates people, which only tests and training need
 	$(BIN)/python -c "from models.simulator import simulate; simulate(6, 3)"
@@ -85,20 +87,29 @@ audit: $(VENV)/.dev  ## known weaknesses in what we depend on; the list of it in
 	$(BIN)/python -m tests.house.audit
 
 lock: $(VENV)/.uv  ## renew the lock files
+	$(COMPILE) docs/requirements.in -o docs/requirements.lock
 	echo "typer>=0.29" >$(VENV)/overrides.txt  # openapi-python-client asks for an older one than we have, and works with ours
 	$(COMPILE) --extra build pyproject.toml -o requirements.lock
 	$(COMPILE) --overrides $(VENV)/overrides.txt --extra build --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
 	$(COMPILE) --extra build --extra dask -c requirements-dev.lock pyproject.toml -o requirements-dask.lock
 
+docs: $(DOCS_VENV)/.docs  ## build the handbook from docs/ in dist/handbook, which the API serves at /handbook
+	@NO_MKDOCS_2_WARNING=1 $(DOCS_VENV)/bin/mkdocs build --quiet --strict
+
 screenshots: $(VENV)/.dev  ## take the pictures of docs/images anew, with the system's Chromium
 	$(BIN)/python docs/screenshots.py
 
 clean:  ## remove the environment; data stay
-	rm -rf $(VENV)
+	rm -rf $(VENV) $(DOCS_VENV)
 
 $(VENV)/.uv:
 	@if [ -x "$(UV)" ] && [ "$(UV)" != "$(BIN)/uv" ]; then "$(UV)" venv --quiet --allow-existing --python $(PYTHON) $(VENV); \
 	else $(PYTHON) -m venv $(VENV) && $(BIN)/python -m pip install --quiet uv; fi
+	@touch $@
+
+$(DOCS_VENV)/.docs: $(VENV)/.uv docs/requirements.lock
+	@$(PYTHON) -m venv $(DOCS_VENV)
+	@$(UV) pip install --quiet --python $(DOCS_VENV)/bin/python --no-deps --require-hashes -r docs/requirements.lock
 	@touch $@
 
 $(VENV)/.run: $(VENV)/.uv requirements.lock pyproject.toml

@@ -92,6 +92,7 @@ def create_app(settings: Settings, routers: Sequence[APIRouter] = ROUTERS) -> Fa
     app.router.routes.insert(0, RouteIndex(app.routes))
     if settings.docs:
         docs.install(app)
+        docs.install_handbook(app, docs.HANDBOOK)
     demo_app.install(app)
     errors.install(app, ErrorSite(settings.base_url, {render.ROOT: render.stop_response}))
     app.state.exchanges = Exchanges()

@@ -1,17 +1,21 @@
-"""The interactive documentation. Its script and style are served from here, so that it works without the internet."""
+"""The interactive documentation, and the handbook where `make docs` has built it. Their scripts and styles are served from here,
+so that both work without the internet.
+"""
 
 import base64
 import hashlib
 import re
 from collections.abc import Iterator
+from http import HTTPStatus
 from importlib.resources import files
 from pathlib import Path
 
 from fastapi import FastAPI
 from fastapi.openapi.docs import get_swagger_ui_html
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
 
 from api.http.responses import json_response
 from api.openapi import document as openapi
@@ -22,6 +26,8 @@ CONTENT_POLICY = (
     "default-src 'self'; script-src 'self' {hashes}; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data:; object-src 'none'; base-uri 'none'; frame-ancestors 'none'"
 )
+HANDBOOK = Path(__file__).parents[2] / "dist" / "handbook"
+"""Where `make docs` builds it."""
 INLINE_SCRIPT = re.compile(rb"<script>(.*?)</script>", re.S)
 
 
@@ -48,6 +54,31 @@ def install(app: FastAPI) -> None:
     app.add_route("/openapi.json", get_document, include_in_schema=False)
     app.add_route("/docs", get_page, include_in_schema=False)
     app.mount("/docs/assets", StaticFiles(directory=Path(str(files("fastapi_offline") / "static"))))
+
+
+def install_handbook(app: FastAPI, folder: Path) -> None:
+    """Adds /handbook to an app, if the handbook was built in this folder."""
+    if not (folder / "index.html").is_file():
+        return
+
+    async def get_start(_request: Request) -> Response:
+        return RedirectResponse("/handbook/index.html", 307)
+
+    app.add_route("/handbook", get_start, include_in_schema=False)
+    app.mount("/handbook", Handbook(directory=folder))
+
+
+class Handbook(StaticFiles):
+    """The pages of the handbook. Each names the scripts inside it in its content policy."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        response = await super().get_response(path, scope)
+        file, _ = self.lookup_path(path)
+        if path.endswith(".html") and response.status_code == HTTPStatus.OK:
+            hashes = " ".join(_hashes(Path(file).read_bytes()))
+            response.headers["Content-Security-Policy"] = CONTENT_POLICY.format(hashes=hashes)
+        response.headers["Cache-Control"] = "public, max-age=300"
+        return response
 
 
 def _hashes(page: bytes) -> Iterator[str]:

@@ -18,12 +18,13 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from api.http.asker import set_asker
 from api.http.multipart import boundary_of, read_form
+from api.http.negotiation import language_of
 from api.http.responses import SVG, json_response
-from api.http.route import UPLOAD, StrictRequest, has_etag, router
+from api.http.route import UPLOAD, StrictRequest, has_etag, router, takes_gzip
 from api.schemas.statement_files import FILE_FIELD
 from api.services import AppServices, Services
 from api.webform import changes, colours, flicker, pages, render, views
-from api.webform.changes import BankCall, Fetches
+from api.webform.changes import BankCall, Entrance, Fetches
 from api.webform.pages import FormPage, PageFrame
 from api.webform.views import SEALED
 from pipelines.banks.base import EnterTan
@@ -34,7 +35,7 @@ from pipelines.forms.wizard import FormStep, Reentry
 from warehouse.errors import AccessDiffers, NotFound, OutOfTurn, TooMany
 from warehouse.inputs import logos
 from warehouse.stores import designs, redirect_sessions
-from warehouse.stores.redirect_sessions import SessionView
+from warehouse.stores.redirect_sessions import EndedSession, SessionView
 
 FORM = moves.FORM
 COOKIE = "__Host-kontor-form"
@@ -43,6 +44,8 @@ MAX_WAIT_SECONDS = 15
 TURN = re.compile("[0-9]{1,9}")
 """How long a request waits for the bank before the browser gets a waiting page."""
 IMMUTABLE = "public, max-age=31536000, immutable"
+BRIEFLY = "public, max-age=3600"
+"""For a file that tenants load by an address that does not change with its content."""
 PICTURE_POLICY = {
     "Content-Security-Policy": ("default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'; sandbox")
 }
@@ -59,10 +62,12 @@ async def enter_form(
     session: Text = None,
     use_case: Annotated[str | None, Query(alias="useCase", max_length=64)] = None,
     callback_url: Annotated[str | None, Query(alias="callbackUrl", max_length=2048)] = None,
+    opener: Text = None,
 ) -> Response:
     """The entrance: binds the session to the browser, and redirects to an address without secrets."""
     cookie = request.cookies.get(COOKIE)
-    entry = await services.changes.insist(changes.enter, services, session or "", cookie, use_case, callback_url)
+    entrance = Entrance(use_case, callback_url, opener, language_of(request.scope["headers"]))
+    entry = await services.changes.insist(changes.enter, services, session or "", cookie, entrance)
     if entry is None:
         return RedirectResponse(STOPPED, 303)  # an address without the name of the session
     browser, stop = entry
@@ -83,7 +88,7 @@ async def show_form(request: Request, services: AppServices, q: Text = None, lan
     """The page of the browser's session."""
     view = await _session_view(request, services)
     if view is None:
-        return _stop("expired", views.language_of(None, lang))
+        return await _expired(request, services)
     if lang in ("de", "en"):
         await services.changes.insist(changes.speak, services, view, lang)
         return RedirectResponse(FORM + (f"?{urlencode({'q': q})}" if q else ""), 303)
@@ -103,7 +108,7 @@ async def send_form(request: Request, services: AppServices) -> Response:
     """A move of the customer. A repeated or unexpected one changes nothing."""
     view = await _session_view(request, services)
     if view is None:
-        return _stop("expired")
+        return await _expired(request, services)
     fields = await StrictRequest(request.scope, request.receive).fields()
     if not hmac.compare_digest(fields.get("token", "").encode(), _token(_browser_secret(request)).encode()):
         return _stop("expired", views.language_of(view))
@@ -125,7 +130,7 @@ async def upload_files(request: Request, services: AppServices) -> Response:
     """Statement files of the customer. Those that cannot be read change nothing, and the page says why."""
     view = await _session_view(request, services)
     if view is None:
-        return _stop("expired")
+        return await _expired(request, services)
     boundary = boundary_of(request.headers.get("content-type"))
     form = read_form(await StrictRequest(request.scope, request.receive).body(), boundary)
     if not hmac.compare_digest(form.fields.get("token", "").encode(), _token(_browser_secret(request)).encode()):
@@ -149,24 +154,38 @@ async def upload_files(request: Request, services: AppServices) -> Response:
     return RedirectResponse(FORM, 303)
 
 
+@routes.post("/extend", **BROWSER_ROUTE)
+async def extend_session(request: Request, services: AppServices) -> Response:
+    """Gives the customer more time; says how many seconds there are now. For the script of a page."""
+    view = await _session_view(request, services)
+    fields = await StrictRequest(request.scope, request.receive).fields()
+    if view is None or not hmac.compare_digest(fields.get("token", "").encode(), _token(_browser_secret(request)).encode()):
+        return json_response(services.zone, {"seconds": 0})
+    await services.changes.insist(changes.extend, services, view)
+    extended_view = await _session_view(request, services)
+    return json_response(services.zone, {"seconds": extended_view.seconds_left if extended_view else 0})
+
+
 @routes.get("/state", **BROWSER_ROUTE)
 async def get_state(request: Request, services: AppServices) -> Response:
     """The state of the browser's session, for the script of a waiting page."""
     view = await _session_view(request, services)
     if view is None:
         return json_response(services.zone, {"turn": -1, "place": "stopped"})
-    return json_response(services.zone, {"turn": view.turn, "place": views.template(views.facts_of(view))})
+    state = {"turn": view.turn, "place": views.template(views.facts_of(view)), "seconds": view.seconds_left}
+    return json_response(services.zone, state)
 
 
 @routes.get("/stopped", response_class=HTMLResponse, **BROWSER_ROUTE)
 async def show_stop(
-    reentry: Annotated[str | None, Query(alias="baReentry", max_length=64)] = None, lang: Text = None
+    request: Request, reentry: Annotated[str | None, Query(alias="baReentry", max_length=64)] = None, lang: Text = None
 ) -> Response:
     """The page that explains why the form ends here."""
     text = {Reentry.NO_CALLBACK_URL: "no_callback", Reentry.INVALID_CALLBACK_URL: "invalid_callback"}.get(
         Reentry(reentry) if reentry in set(Reentry) else Reentry.ERROR, "expired"
     )
-    return _stop(text, views.language_of(None, lang), reentry if text != "expired" else None, status=400)
+    language = views.language_of(None, lang or language_of(request.scope["headers"]))
+    return _stop(text, language, reentry if text != "expired" else None, status=400)
 
 
 @routes.get("/static/{name}", **BROWSER_ROUTE)
@@ -175,23 +194,27 @@ async def get_asset(request: Request, name: str) -> Response:
     asset = render.asset(name)
     if asset is None:
         raise NotFound("file")
-    headers = {"ETag": asset.etag, "Cache-Control": IMMUTABLE}
+    headers = {"ETag": asset.etag, "Cache-Control": BRIEFLY if asset.is_shared else IMMUTABLE, "Vary": "Accept-Encoding"}
+    if asset.is_shared:
+        headers["Cross-Origin-Resource-Policy"] = "cross-origin"
     if has_etag(request, asset.etag):
         return Response(status_code=304, headers=headers)
+    if takes_gzip(request):
+        return Response(asset.gzip_content, media_type=asset.media_type, headers={**headers, "Content-Encoding": "gzip"})
     return Response(asset.content, media_type=asset.media_type, headers=headers)
 
 
 @routes.get("/design.css", **BROWSER_ROUTE)
 async def get_design(request: Request, services: AppServices) -> Response:
     """The tenant's colours."""
-    view = await _session_view(request, services)
+    view = await _session_view(request, services) or await _ended_session(request, services)
     return Response(colours.stylesheet(view.design.get("colour") if view else None), media_type="text/css; charset=utf-8")
 
 
 @routes.get("/logo", **BROWSER_ROUTE)
 async def get_tenant_logo(request: Request, services: AppServices) -> Response:
     """The tenant's logo."""
-    view = await _session_view(request, services)
+    view = await _session_view(request, services) or await _ended_session(request, services)
     design = await services.changes.run(_design, services, view) if view is not None and view.has_logo else None
     if design is None or design.logo is None:
         raise NotFound("logo")
@@ -245,7 +268,7 @@ def _sealed_page(services: Services, view: SessionView, facts: wizard.FormFacts,
         return views.sealed_page(services, owner, view, facts, query)
 
 
-def _design(services: Services, view: SessionView) -> Any:
+def _design(services: Services, view: SessionView | EndedSession) -> Any:
     with services.database.acting_for(view.tenant_id) as owner:
         return designs.find(owner)
 
@@ -262,6 +285,20 @@ async def _session_view(request: Request, services: Services) -> SessionView | N
     if view is not None:
         set_asker(view.tenant_id, view.user_id)
     return view
+
+
+async def _ended_session(request: Request, services: Services) -> EndedSession | None:
+    """The session of the browser that has ended by itself, if it is still remembered."""
+    browser = _browser_secret(request)
+    return await redirect_sessions.read_ended(services.connections, browser) if browser else None
+
+
+async def _expired(request: Request, services: Services) -> Response:
+    """The page of a session that is over: the tenant's, with a way back, if it is still known whose it was."""
+    session = await _ended_session(request, services)
+    if session is not None:
+        return render.page_response(*views.expired_page(session), status=400)
+    return _stop("expired", language_of(request.scope["headers"]))
 
 
 def _context(services: Services, request: Request, view: SessionView) -> FormContext:

@@ -47,6 +47,7 @@ WORDS: dict[str, Text] = {
 LINKS: dict[str, Text] = {
     "documentation": Text("Dokumentation der Schnittstelle", "Documentation of the interface"),
     "openapi": Text("OpenAPI-Dokument", "OpenAPI document"),
+    "handbook": Text("Handbuch (englisch)", "Handbook"),
     "demo": Text("Demo", "Demo"),
     "errors": Text("Fehler und Meldungen", "Errors and messages"),
     "health": Text("Läuft der Dienst?", "Is the service running?"),

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from api.services import Services
 from pipelines.banks import catalogue
-from pipelines.banks.base import Reply
+from pipelines.banks.base import ConfirmPayee, Reply
 from pipelines.dialogues import requests
 from pipelines.forms import moves
 from pipelines.forms.moves import Edits, FormContext, InvalidInput
@@ -118,6 +118,9 @@ def _tan(move: Move) -> None:
 
 
 def _confirm_payee(move: Move) -> None:
+    step = move.facts.step
+    if isinstance(step, ConfirmPayee) and step.payees:
+        moves.keep_payee(move.session, step.payees[0])
     _reply(move, Reply(payee_confirmed=True))
 
 

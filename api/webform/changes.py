@@ -6,12 +6,14 @@ in `api/routes/webform.py`.
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from api.services import Services
 from api.webform import views
 from api.webform.actions import ACTIONS, Move, displayable, secret_fields
+from api.webform.texts import Language
 from pipelines.fetching.statement_files import StatementFile
 from pipelines.forms import moves, wizard
 from pipelines.forms.moves import FormContext, InvalidInput
@@ -29,9 +31,18 @@ Fetches = dict[UUID, UUID]
 """The fetches that have started, by access."""
 
 
-def enter(
-    services: Services, name: str, browser: str | None, use_case: str | None, callback_url: str | None
-) -> tuple[str, Reentry | None] | None:
+@dataclass(frozen=True)
+class Entrance:
+    """What the address of the form says, and the language that the browser prefers."""
+
+    use_case: str | None
+    callback_url: str | None
+    opener: str | None
+    """The origin of the page that has opened the form in a window of its own."""
+    language: Language
+
+
+def enter(services: Services, name: str, browser: str | None, entrance: Entrance) -> tuple[str, Reentry | None] | None:
     """The secret of the browser, and the reason if the session ends at once; None if the browser may not enter."""
     with services.database.operating() as operator:
         entry = redirect_sessions.enter(operator, name, browser)
@@ -39,9 +50,14 @@ def enter(
             return None
         session, secret = entry
         owner = Owner(operator.session, session.tenant_id, session.user_id)
-        if callback_url is not None:
+        tenant = owner.for_tenant(session.tenant_id)
+        session.progress = {"language": entrance.language, **session.progress}
+        if entrance.callback_url is not None or entrance.opener is not None:
             try:
-                session.return_to = tenants.check_callback(owner.for_tenant(session.tenant_id), callback_url)
+                if entrance.callback_url is not None:
+                    session.return_to = tenants.check_callback(tenant, entrance.callback_url)
+                if entrance.opener is not None:
+                    session.progress = {**session.progress, "opener": tenants.check_opener(tenant, entrance.opener)}
             except CallbackRefused:
                 moves.end(owner, session, Reentry.INVALID_CALLBACK_URL)
                 session.return_to = None
@@ -49,7 +65,7 @@ def enter(
         if session.return_to is None:
             moves.end(owner, session, Reentry.NO_CALLBACK_URL)
             return secret, Reentry.NO_CALLBACK_URL
-        if use_case != session.use_case and session.outcome is None:  # the address was altered
+        if entrance.use_case != session.use_case and session.outcome is None:  # the address was altered
             moves.end(owner, session, Reentry.ERROR)
         return secret, None
 
@@ -135,6 +151,13 @@ def come_back(services: Services, view: SessionView) -> None:
         if session is not None:
             moves.come_back(owner, session)
             session.turn += 1
+
+
+def extend(services: Services, view: SessionView) -> None:
+    """Gives the customer more time."""
+    with _locked(services, view) as (owner, session):
+        if session is not None:
+            redirect_sessions.extend(owner, session)
 
 
 def speak(services: Services, view: SessionView, language: str) -> None:

@@ -12,6 +12,7 @@ SYNC = "0FFF"
 FRAME_SECONDS = 0.08
 """12.5 frames per second: slow enough for all generators, and a code takes a few seconds."""
 CODE = re.compile("(?:[0-9A-Fa-f]{2}){2,256}")
+LENGTH_BITS, MORE_FOLLOWS = 0x3F, 0x80
 ON, OFF = "#fff", "#000"
 BARS = 5
 PITCH, WIDTH, HEIGHT, TOP, MARGIN = 46, 32, 70, 24, 14
@@ -32,6 +33,22 @@ def start_code(text: str | None) -> str | None:
         return None
     code = text[4 : 4 + int(text[2:4])]
     return code if code.isdigit() and len(code) == int(text[2:4]) else None
+
+
+def optical_start_code(code: str | None) -> str | None:
+    """The start code inside a code for the screen, for customers whose generator cannot read it; None for any other text. It
+    follows its length and, where the highest bit is set, control bytes.
+    """
+    if code is None or not is_code(code):
+        return None
+    values = bytes.fromhex(code)
+    length, position = values[1] & LENGTH_BITS, 2
+    follows = values[1] >= MORE_FOLLOWS
+    while follows and position < len(values):
+        follows = values[position] >= MORE_FOLLOWS
+        position += 1
+    digits = values[position : position + length].hex().upper().removesuffix("F")
+    return digits if digits.isdigit() and length else None
 
 
 def svg(code: str) -> str:

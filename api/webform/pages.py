@@ -45,6 +45,10 @@ class PageFrame:
     cancels: bool = False
     """Whether the customer can still cancel without any effect."""
     trouble: Trouble | None = None
+    seconds_left: int = 0
+    """The seconds after which the session ends if nothing happens; 0 for a page outside a session."""
+    opener: str | None = None
+    """The origin of the page that has opened the form in a window of its own, if one has."""
 
 
 @dataclass(frozen=True)
@@ -54,20 +58,40 @@ class FormPage:
     template: ClassVar[str]
 
 
+POINTS = {
+    "CREATE_ACCOUNT": (("lock", "login"), ("choose", "choice"), ("undo", "withdrawal")),
+    "AUTHENTICATE_ACCOUNT": (("lock", "login"), ("choose", "choice"), ("undo", "withdrawal")),
+    "SINGLE_TRANSFER": (("lock", "login"), ("check", "approval"), ("undo", "once")),
+}
+"""What the first page says in short, by use case: icons, and keys of `texts.POINTS`."""
+
+
 @dataclass(frozen=True)
 class Terms(FormPage):
-    """The terms to accept first, as paragraphs; those that begin with `# ` are headings."""
+    """The terms to accept first, as paragraphs; those that begin with `# ` are headings. `use_case` is a key of `texts.REQUESTS`:
+    it decides what the page says in short before them.
+    """
 
     template = "terms"
     paragraphs: tuple[str, ...]
+    use_case: str = "CREATE_ACCOUNT"
+
+    @property
+    def points(self) -> tuple[tuple[str, str], ...]:
+        """What matters most: icons, and keys of `texts.POINTS`."""
+        return POINTS[self.use_case]
 
 
 @dataclass(frozen=True)
 class BankChoice:
+    """A bank. `disturbed`: it has not answered lately; `recent`: the customer has connected it before."""
+
     id: str
     name: str
     blz: str | None = None
     bic: str | None = None
+    disturbed: bool = False
+    recent: bool = False
 
 
 @dataclass(frozen=True)
@@ -179,7 +203,9 @@ class Media(FormPage):
 
 @dataclass(frozen=True)
 class Tan(FormPage):
-    """The input of a TAN. `flickers` and `photo`: the page shows `flicker.svg` or `photo.png`."""
+    """The input of a TAN. `flickers` and `photo`: the page shows `flicker.svg` or `photo.png`. `order` is the transfer that the
+    TAN confirms, `payee` what the payee's bank has said of its name.
+    """
 
     template = "tan"
     bank: BankChoice
@@ -188,6 +214,16 @@ class Tan(FormPage):
     start_code: str | None = None
     flickers: bool = False
     photo: bool = False
+    order: "Order | None" = None
+    payee: "PayeeResult | None" = None
+
+
+@dataclass(frozen=True)
+class PayeeResult:
+    """What the payee's bank has said: `result` is a key of `texts.PAYEE_RESULTS`, `name` the right name of a similar one."""
+
+    result: str
+    name: str | None = None
 
 
 @dataclass(frozen=True)
@@ -212,6 +248,8 @@ class App(FormPage):
     template = "app"
     bank: BankChoice
     instructions: str
+    order: "Order | None" = None
+    payee: "PayeeResult | None" = None
 
 
 @dataclass(frozen=True)
@@ -287,18 +325,24 @@ class ResultPage(FormPage):
 
 @dataclass(frozen=True)
 class Return(FormPage):
-    """The way back to the tenant, which the browser follows by itself. `reentry` is the value that the tenant receives."""
+    """The way back to the tenant, which the browser follows by itself. `reentry` is the value that the tenant receives, with the
+    id of a `payment`.
+    """
 
     template = "return"
     url: str
     reentry: str
+    payment: str | None = None
 
 
 @dataclass(frozen=True)
 class Stopped(FormPage):
-    """An end without a way back: `text` is a key of `texts.STOPS`, `reentry` the value that a tenant would receive, if any."""
+    """An end: `text` is a key of `texts.STOPS`, `reentry` the value that a tenant would receive, if any, `url` the way back to a
+    tenant that is known.
+    """
 
     template = "stopped"
     text: str
     reentry: str | None = None
     correlation_id: str | None = None
+    url: str | None = None

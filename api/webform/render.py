@@ -1,5 +1,6 @@
 """Pages as HTML, and their static files. The values of pages are in `pages.py`, the texts in `texts.py`."""
 
+import gzip
 import hashlib
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -12,7 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import HTMLResponse
 
 from api.http.responses import SVG
-from api.webform import texts
+from api.webform import flicker, texts
 from api.webform.pages import KONTOR, FormPage, PageFrame, Stopped, Trouble
 from api.webform.patterns import browser_pattern
 from api.webform.texts import Language, Text, say
@@ -28,6 +29,10 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=()",
 }
+OPENED_HEADERS = {**HEADERS, "Cross-Origin-Opener-Policy": "unsafe-none"}
+"""For a form in a window of its own: the page that has opened it must stay in reach, to be told how it ended."""
+SHARED_ASSETS = frozenset({"embed.js"})
+"""Files that pages of tenants load."""
 MEDIA_TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": SVG}
 MONTHS = [
     "January",
@@ -52,11 +57,14 @@ class Asset:
     content: bytes
     media_type: str
     etag: str
+    gzip_content: bytes
+    is_shared: bool
+    """Whether pages of other origins may load it."""
 
 
 def page_response(frame: PageFrame, page: FormPage, *, status: int = 200) -> HTMLResponse:
     """A page as a response."""
-    return HTMLResponse(page_html(frame, page), status, HEADERS)
+    return HTMLResponse(page_html(frame, page), status, OPENED_HEADERS if frame.opener else HEADERS)
 
 
 def stop_response(text: str, status: int, headers: dict[str, str], language: Language = "de") -> HTMLResponse:
@@ -108,12 +116,21 @@ def _words(language: Language) -> dict[str, object]:
     def trouble(problem: Trouble) -> str:
         return say(texts.TROUBLES[problem.text], language, **problem.values)
 
+    def bank_text(text: str) -> str:
+        return say(texts.BANK_TEXTS[text], language) if text in texts.BANK_TEXTS else text
+
+    def bank_language(text: str) -> str | None:
+        """The language of a bank's own words, where it is not that of the page."""
+        return None if language == "de" or text in texts.BANK_TEXTS else "de"
+
     def text_of(table: dict[str, Text], key: str) -> str:
         return say(table[key], language)
 
     return {
         "t": lambda key, /, **values: say(texts.WORDS[key], language, **values),
         "trouble": trouble,
+        "bank_text": bank_text,
+        "bank_language": bank_language,
         "step": partial(text_of, texts.STEPS),
         "medium": partial(text_of, texts.MEDIA),
         "kind": partial(text_of, texts.KINDS),
@@ -123,7 +140,8 @@ def _words(language: Language) -> dict[str, object]:
 
 def _load(path: Path) -> Asset:
     content = path.read_bytes()
-    return Asset(content, MEDIA_TYPES[path.suffix], f'"{hashlib.sha256(content).hexdigest()[:32]}"')
+    etag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+    return Asset(content, MEDIA_TYPES[path.suffix], etag, gzip.compress(content, mtime=0), path.name in SHARED_ASSETS)
 
 
 _assets = {path.name: _load(path) for path in sorted((HERE / "static").iterdir()) if path.suffix in MEDIA_TYPES}
@@ -143,5 +161,6 @@ _environment.globals |= {
     "asset_url": asset_url,
     "browser_pattern": browser_pattern,
     "host": host,
+    "flicker_size": (flicker.TOTAL_WIDTH, flicker.TOTAL_HEIGHT),
     "of_no_field": FIELDLESS_TROUBLES,
 }

@@ -40,6 +40,14 @@ PAYEES: Texts = {
     ),
 }
 
+PAYEE_RESULTS: Texts = {
+    "MATCH": Text("Name und IBAN passen zusammen", "Name and IBAN match"),
+    "CLOSE_MATCH": Text("Name ist ähnlich", "Name is similar"),
+    "NO_MATCH": Text("Name passt nicht zur IBAN", "Name does not match the IBAN"),
+    "NOT_POSSIBLE": Text("Konnte nicht geprüft werden", "Could not be checked"),
+}
+"""The results of `PAYEES` in short, beside the confirmation of a transfer."""
+
 TROUBLES: Texts = {
     "wrong_credentials": Text(
         "Ihre Bank hat die Zugangsdaten nicht erkannt. Bitte prüfen Sie Ihre Eingaben und versuchen Sie es noch einmal. "
@@ -202,6 +210,12 @@ STOPS: Texts = {
         "For your security this page is valid for a short time only. Nothing was done that you did not confirm. "
         "Please go back to your provider and start again there.",
     ),
+    "expired_of_tenant": Text(
+        "Zu Ihrer Sicherheit gilt diese Seite nur kurze Zeit. Es wurde nichts ausgeführt, was Sie nicht bestätigt haben. "
+        "Bitte gehen Sie zurück und beginnen Sie dort neu.",
+        "For your security this page is valid for a short time only. Nothing was done that you did not confirm. "
+        "Please go back and start again there.",
+    ),
     "no_callback": Text(
         "Der Anbieter, von dem Sie kommen, hat keine Adresse für den Rückweg angegeben. "
         "Bitte kehren Sie zu ihm zurück und melden Sie ihm das.",
@@ -237,6 +251,7 @@ STOPS: Texts = {
 
 STOP_HEADINGS: Texts = {
     "expired": Text("Diese Sitzung ist abgelaufen", "This session has expired"),
+    "expired_of_tenant": Text("Diese Sitzung ist abgelaufen", "This session has expired"),
     "no_callback": Text("Hier fehlt der Rückweg", "The way back is missing"),
     "invalid_callback": Text("Dieser Rückweg ist nicht erlaubt", "This way back is not allowed"),
     "failure": Text("Das hat leider nicht geklappt", "Sorry, that did not work"),
@@ -246,6 +261,90 @@ STOP_HEADINGS: Texts = {
     "bad_request": Text("Das haben wir nicht verstanden", "We did not understand that"),
 }
 """The headings of `STOPS`."""
+
+REQUESTS: Texts = {
+    "CREATE_ACCOUNT": Text("Konten verbinden", "Connect your accounts"),
+    "AUTHENTICATE_ACCOUNT": Text("Zugriff erneuern", "Renew access"),
+    "SINGLE_TRANSFER": Text("Überweisung freigeben", "Approve a transfer"),
+}
+"""What a tenant asks of its customer, by use case: the heading of the first page."""
+
+REQUEST_LEADS: Texts = {
+    "CREATE_ACCOUNT": Text(
+        "{tenant} bittet um Einblick in Ihre Kontostände und Umsätze.",
+        "{tenant} asks to see your balances and transactions.",
+    ),
+    "AUTHENTICATE_ACCOUNT": Text(
+        "{tenant} bittet Sie, den Einblick in Ihre Konten zu verlängern.",
+        "{tenant} asks you to prolong its view of your accounts.",
+    ),
+    "SINGLE_TRANSFER": Text(
+        "{tenant} bittet Sie um die Freigabe einer Überweisung.",
+        "{tenant} asks you to approve a transfer.",
+    ),
+}
+
+POINTS: Texts = {
+    "login": Text(
+        "Ihre Zugangsdaten gehen verschlüsselt an Ihre Bank. {tenant} sieht sie nie.",
+        "Your login goes to your bank encrypted. {tenant} never sees it.",
+    ),
+    "choice": Text(
+        "Sie wählen die Konten aus. Alles andere bleibt verborgen.",
+        "You choose the accounts. Everything else stays hidden.",
+    ),
+    "approval": Text(
+        "Geld bewegt sich erst, wenn Sie genau diese Überweisung freigeben.",
+        "No money moves before you approve exactly this transfer.",
+    ),
+    "withdrawal": Text(
+        "Ihre Zustimmung gilt höchstens 180 Tage. Sie können sie jederzeit widerrufen.",
+        "Your consent lasts 180 days at most. You can withdraw it at any time.",
+    ),
+    "once": Text(
+        "Einblick in Ihre Konten gibt das nicht auf Dauer.",
+        "This gives no lasting view of your accounts.",
+    ),
+}
+"""What matters most of the terms, in short."""
+
+BANK_TEXTS: Texts = {
+    text.de: text
+    for text in (
+        Text("Nutzerkennung", "User id"),
+        Text("Anmeldename", "Login name"),
+        Text("PIN", "PIN"),
+        Text("Anmeldename oder Legitimations-ID Ihres Online-Bankings", "Login name or legitimation id of your online banking"),
+        Text("PIN Ihres Online-Bankings", "PIN of your online banking"),
+        Text("demo1 bis demo8, oder eine der Testkennungen", "demo1 to demo8, or one of the test ids"),
+        Text("demo, oder bei Testkennungen die Kennung selbst", "demo; of a test id, the id itself"),
+        Text("Geben Sie den Startcode in Ihren TAN-Generator ein.", "Type the start code into your TAN generator."),
+        Text(
+            "Halten Sie Ihren TAN-Generator vor die flackernde Grafik.",
+            "Hold your TAN generator against the flickering picture.",
+        ),
+        Text(
+            "Nehmen Sie die TAN mit der genannten Nummer von Ihrer Liste.",
+            "Take the TAN with the given number from your list.",
+        ),
+        Text("Sie erhalten die TAN auf Ihr Mobilgerät.", "You receive the TAN on your mobile device."),
+        Text(
+            "Bestätigen Sie den Auftrag in der App; eine TAN brauchen Sie nicht.",
+            "Confirm the order in the app; you need no TAN.",
+        ),
+        Text(
+            "Sie werden zu Ihrer Bank weitergeleitet und geben den Auftrag dort frei.",
+            "You are sent to your bank and approve the order there.",
+        ),
+        Text("Fotografieren Sie die Grafik mit Ihrem Lesegerät.", "Take a picture of the graphic with your reader."),
+        Text("Ihre Bank prüft den Empfänger.", "Your bank is checking the payee."),
+        Text(
+            "Wenn Sie den Auftrag dennoch freigeben, kann das Geld bei einem anderen Empfänger ankommen.",
+            "If you approve the order all the same, the money may reach somebody else.",
+        ),
+    )
+}
+"""Texts that our own connectors have for all banks. What else a bank says is shown in its own words."""
 
 WORDS: Texts = {
     # around every page
@@ -267,13 +366,18 @@ WORDS: Texts = {
         "Ihre Zugangsdaten gehen verschlüsselt an Ihre Bank.",
         "Your login details go to your bank encrypted.",
     ),
+    "session_ends": Text(
+        "Diese Sitzung endet gleich. Möchten Sie mehr Zeit?",
+        "This session is about to end. Would you like more time?",
+    ),
+    "session_extend": Text("Sitzung verlängern", "Extend session"),
     "imprint": Text("Impressum", "Imprint"),
     "privacy": Text("Datenschutz", "Privacy"),
     # terms
-    "terms_heading": Text("Bevor es losgeht", "Before we start"),
-    "terms_lead": Text(
-        "{tenant} möchte Sie mit Ihrer Bank verbinden. Bitte lesen Sie, was dabei gilt.",
-        "{tenant} would like to connect you with your bank. Please read what applies.",
+    "terms_full": Text("Vollständige Bedingungen lesen", "Read the full terms"),
+    "terms_note": Text(
+        "Mit „Zustimmen und weiter“ nehmen Sie die Bedingungen an.",
+        "By “Accept and continue” you accept the terms.",
     ),
     "accept": Text("Zustimmen und weiter", "Accept and continue"),
     "decline": Text("Ablehnen", "Decline"),
@@ -282,8 +386,10 @@ WORDS: Texts = {
     "banks_search": Text("Bank suchen", "Find your bank"),
     "banks_hint": Text("Name, Bankleitzahl oder BIC", "Name, bank code or BIC"),
     "search": Text("Suchen", "Search"),
-    "banks_some": Text("Zur Auswahl", "To choose from"),
+    "banks_some": Text("Häufig gewählt", "Often chosen"),
     "banks_found": Text("Gefunden für „{query}“", "Found for “{query}”"),
+    "bank_recent": Text("Zuletzt genutzt", "Used before"),
+    "bank_disturbed": Text("Antwortet gerade nicht zuverlässig", "Not answering reliably at the moment"),
     "banks_none": Text(
         "Zu „{query}“ haben wir keine Bank gefunden. Versuchen Sie es mit der Bankleitzahl oder einem Teil des Namens.",
         "We found no bank for “{query}”. Try the bank code or a part of the name.",
@@ -354,6 +460,8 @@ WORDS: Texts = {
     "tan_label": Text("TAN", "TAN"),
     "tan_method": Text("Verfahren", "Method"),
     "tan_start_code": Text("Startcode", "Start code"),
+    "tan_order_heading": Text("Diese Überweisung geben Sie frei", "You are approving this transfer"),
+    "payee_check": Text("Prüfung des Empfängers", "Check of the payee"),
     "tan_hint": Text(
         "Vergleichen Sie die Daten, die Ihr Gerät oder Ihre App anzeigt, bevor Sie die TAN eingeben.",
         "Compare the data that your device or app shows before you enter the TAN.",

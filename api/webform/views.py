@@ -4,7 +4,7 @@ Most pages need only the session view; those that show encrypted values or the c
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 from uuid import UUID
@@ -17,7 +17,18 @@ from api.webform import flicker, pages, terms
 from api.webform.pages import AccountChoice, BankChoice, Design, FormPage, Option, PageFrame, Trouble
 from api.webform.texts import Language
 from pipelines.banks import catalogue, formats
-from pipelines.banks.base import ChooseMedium, ChooseMethod, ConfirmPayee, Done, EnterTan, Failed, Payment, Redirect, Wait
+from pipelines.banks.base import (
+    ChooseMedium,
+    ChooseMethod,
+    Code,
+    ConfirmPayee,
+    Done,
+    EnterTan,
+    Failed,
+    Payment,
+    Redirect,
+    Wait,
+)
 from pipelines.dialogues import payments
 from pipelines.dialogues.found_accounts import FoundAccount
 from pipelines.fetching.statement_files import AccountUpload, StatementFileFault
@@ -29,17 +40,21 @@ from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import FormDesign
 from warehouse.secrets import sealed_values
 from warehouse.stores import accesses, dialogues, products
-from warehouse.stores.dialogues import CONNECT, CONSENT, DONE
+from warehouse.stores import providers as stored_providers
+from warehouse.stores.dialogues import CONNECT, CONSENT, DONE, PAYMENT
 from warehouse.stores.providers import STATEMENT_FILES, WITHOUT_BANK
-from warehouse.stores.redirect_sessions import CREATE_ACCOUNT, SessionView
+from warehouse.stores.redirect_sessions import CREATE_ACCOUNT, EndedSession, SessionView
 
 MAX_LISTED_BANKS = 20
+AWAY = (Code.UNREACHABLE, Code.INCOMPLETE)
+"""Faults of a fetch that are the bank's, whoever the customer is."""
 MAX_CACHED_TERMS = 256
 SEALED = {
     *(FormStep.BANK, FormStep.LOGIN, FormStep.UPLOAD, FormStep.UPLOADED, FormStep.ACCOUNTS),
     *(FormStep.SUMMARY, FormStep.ORDER, FormStep.PAYEE, FormStep.RESULT),
+    *(FormStep.TAN, FormStep.APP),
 }
-"""Steps whose pages show more than the session view contains."""
+"""Steps whose pages show more than the session view contains: of the last two, those of a transfer."""
 
 TEMPLATES: dict[FormStep, type[FormPage]] = {
     FormStep.TERMS: pages.Terms,
@@ -95,12 +110,12 @@ def _digest(texts: tuple[tuple[str, str], ...]) -> bytes:
 
 
 def language_of(view: SessionView | None, requested: str | None = None) -> Language:
-    """German, unless the customer has switched."""
+    """The language that the customer has switched to, or that the browser prefers; German otherwise."""
     language = requested or (view.progress.get("language") if view else None)
     return "en" if language == "en" else "de"
 
 
-def design_of(view: SessionView) -> Design:
+def design_of(view: SessionView | EndedSession) -> Design:
     """The tenant's design of the form."""
     values = view.design
     return Design(values.get("name") or view.tenant_name, view.has_logo, values.get("imprint_url"), values.get("privacy_url"))
@@ -125,6 +140,8 @@ def frame(view: SessionView, facts: FormFacts, token: str) -> PageFrame:
         completed_steps,
         wizard.cancels(facts),
         _trouble(view, facts),
+        view.seconds_left,
+        view.progress.get("opener"),
     )
 
 
@@ -146,7 +163,7 @@ def plain_page(view: SessionView, facts: FormFacts) -> FormPage:
     match wizard.place(facts):
         case FormStep.TERMS:
             text = terms.text(_terms(view), language_of(view))
-            return pages.Terms(terms.paragraphs(text, design_of(view).name))
+            return pages.Terms(terms.paragraphs(text, design_of(view).name), view.use_case)
         case FormStep.START:
             return pages.Start(bank)
         case FormStep.METHOD if isinstance(step, ChooseMethod):
@@ -155,7 +172,8 @@ def plain_page(view: SessionView, facts: FormFacts) -> FormPage:
             return pages.Media(bank, tuple(Option(medium.name, medium.name, medium.kind) for medium in step.media))
         case FormStep.TAN if isinstance(step, EnterTan):
             flickers = step.hhduc is not None and flicker.is_code(step.hhduc)
-            return pages.Tan(bank, step.method, step.instructions, flicker.start_code(step.hhd), flickers, step.photo is not None)
+            start_code = flicker.start_code(step.hhd) or flicker.optical_start_code(step.hhduc)
+            return pages.Tan(bank, step.method, step.instructions, start_code, flickers, step.photo is not None)
         case FormStep.APP:
             return pages.App(bank, step.instructions if isinstance(step, Wait) else "")
         case FormStep.BANK_PAGE if isinstance(step, Redirect):
@@ -192,6 +210,8 @@ def sealed_page(services: Services, owner: Owner, view: SessionView, facts: Form
             return _payee(services, owner, view, facts)
         case FormStep.RESULT:
             return _result(services, owner, view, facts)
+        case FormStep.TAN | FormStep.APP if view.talk is not None and view.talk.kind == PAYMENT:
+            return _confirmation(services, owner, view, facts)
     return plain_page(view, facts)
 
 
@@ -203,12 +223,20 @@ def ending(view: SessionView) -> pages.Return | pages.Stopped:
     parameters = {"baReentry": outcome}
     if payment := view.progress.get("payment"):
         parameters["paymentId"] = payment
-    return pages.Return(naming.with_query(view.return_to, parameters), outcome)
+    return pages.Return(naming.with_query(view.return_to, parameters), outcome, payment)
 
 
 def end_frame(view: SessionView) -> PageFrame:
     """The frame around the last page."""
-    return PageFrame(language_of(view), design_of(view))
+    return PageFrame(language_of(view), design_of(view), opener=view.progress.get("opener"))
+
+
+def expired_page(session: EndedSession) -> tuple[PageFrame, pages.Stopped]:
+    """The page of a session that has ended by itself: in the tenant's design, with the way back."""
+    url = None if session.return_to is None else naming.with_query(session.return_to, {"baReentry": Reentry.ERROR})
+    language: Language = "en" if session.progress.get("language") == "en" else "de"
+    frame = PageFrame(language, design_of(session), opener=session.progress.get("opener"))
+    return frame, pages.Stopped("expired_of_tenant", Reentry.ERROR, url=url)
 
 
 def _terms(view: SessionView) -> FormDesign:
@@ -228,8 +256,21 @@ def _banks(services: Services, owner: Owner, view: SessionView, query: str | Non
         for row, _ in providers
         if row.consumer_relevant and row.id not in WITHOUT_BANK and (not search or catalogue.fits(row, q=search))
     ]
+    recent_ids = {access.provider_id for access in accesses.visible(owner)}
+    traces = stored_providers.fetch_traces(owner, AWAY)
+    rows.sort(key=lambda row: (row.id not in recent_ids, -traces[row.id].fetches if row.id in traces else 0))
     files = [row for row, _ in providers if row.id == STATEMENT_FILES and moves.offers_bank(view.use_case, row.id)]
-    choices = tuple(BankChoice(str(row.id), row.name, row.blz, row.bic) for row in rows[:MAX_LISTED_BANKS])
+    choices = tuple(
+        BankChoice(
+            str(row.id),
+            row.name,
+            row.blz,
+            row.bic,
+            disturbed=row.paused_at is not None or (row.id in traces and traces[row.id].is_away),
+            recent=row.id in recent_ids,
+        )
+        for row in rows[:MAX_LISTED_BANKS]
+    )
     files_choice = BankChoice(str(files[0].id), files[0].name) if files else None
     return pages.Banks(search or None, choices, len(rows) - len(choices), files_choice)
 
@@ -343,6 +384,24 @@ def _payee(services: Services, owner: Owner, view: SessionView, facts: FormFacts
     transfer, payee = _sent_order(services, owner, view.talk.id).transfers[0], step.payees[0]
     iban = _grouped(transfer.iban) or ""
     return pages.PayeePage(_bank(view), transfer.recipient, iban, payee.match, payee.name, step.notice)
+
+
+def _confirmation(services: Services, owner: Owner, view: SessionView, facts: FormFacts) -> FormPage:
+    """The page on which a transfer is confirmed, with the transfer and what the payee's bank has said about it."""
+    page = plain_page(view, facts)
+    if view.talk is None or not isinstance(page, pages.Tan | pages.App):
+        return page
+    order = _order_page(_bank(view), _sent_order(services, owner, view.talk.id), None, editable=False, rejected=None)
+    return replace(page, order=order, payee=_checked_payee(view, facts))
+
+
+def _checked_payee(view: SessionView, facts: FormFacts) -> pages.PayeeResult | None:
+    """What the payee's bank has said: as the bank repeats it, else as the customer has decided on it."""
+    step = facts.step
+    if isinstance(step, EnterTan | Wait) and step.payees:
+        return pages.PayeeResult(step.payees[0].match, step.payees[0].name)
+    kept_payee = view.progress.get("payee")
+    return pages.PayeeResult(kept_payee["match"], kept_payee["name"]) if kept_payee else None
 
 
 def _sent_order(services: Services, owner: Owner, dialogue_id: UUID) -> Payment:

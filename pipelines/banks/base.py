@@ -371,6 +371,8 @@ class EnterTan:
     hhduc: str | None = None
     photo: Base64Bytes | None = None
     wrong_before: int = 0
+    payees: tuple[Payee, ...] | None = None
+    """What the recipients' banks have said about the payees of a payment, where the bank has asked them."""
 
 
 @dataclass(frozen=True)
@@ -404,6 +406,8 @@ class Wait:
     max_polls: int | None = None
     approves: bool = True
     """Whether the customer may confirm meanwhile; false while only the bank works."""
+    payees: tuple[Payee, ...] | None = None
+    """As of `EnterTan`."""
 
 
 @dataclass(frozen=True)

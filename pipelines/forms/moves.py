@@ -11,7 +11,7 @@ from datetime import date, datetime
 from uuid import UUID, uuid4
 
 from pipelines.banks import catalogue, formats
-from pipelines.banks.base import Code, Connector, Done, Failed, Offer, Payment, Transfer
+from pipelines.banks.base import Code, Connector, Done, Failed, Offer, Payee, Payment, Transfer
 from pipelines.dialogues import found_accounts, payments, requests, steps, worker
 from pipelines.dialogues.found_accounts import FoundAccount
 from pipelines.dialogues.requests import BankLogin, DialogueOptions
@@ -262,7 +262,12 @@ def pay(owner: Owner, context: FormContext, session: RedirectSession, edits: Edi
         session,
         requests.begin_payment_once(owner, context.vault, context.settings, bank_login, order, options, has_payment_id=False),
     )
-    _note(session, trouble=None, payment=str(order.reference))
+    _note(session, trouble=None, payment=str(order.reference), payee=None)
+
+
+def keep_payee(session: RedirectSession, payee: Payee) -> None:
+    """Keeps what the payee's bank has said, for the pages after the customer's decision."""
+    _note(session, payee={"match": payee.match, "name": payee.name})
 
 
 def come_back(owner: Owner, session: RedirectSession) -> None:

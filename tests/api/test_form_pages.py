@@ -14,13 +14,14 @@ from hypothesis import strategies as st
 from starlette.responses import HTMLResponse
 
 from analytics.products import ProductCategory
-from api.webform import colours, flicker, render, texts
+from api.webform import colours, flicker, pages, render, terms, texts
 from api.webform.pages import BankChoice, Banks, Design, FormPage, LoginPage, PageFrame, ResultPage, Stopped, Terms, Trouble
 from api.webform.patterns import browser_pattern
 from api.webform.render import asset, asset_url, page_html, page_response
 from api.webform.texts import Language, Text
 from pipelines.banks import formats
-from pipelines.banks.base import MediumClass
+from pipelines.banks.base import MediumClass, Method, PayeeMatch
+from pipelines.banks.demo import login, security
 from tests.browser.samples import ACCOUNTS, BANK, CODE, FIELDS, ORDER, SAMPLES, Sample, in_english
 
 LANGUAGES: tuple[Language, ...] = get_args(Language)
@@ -28,6 +29,7 @@ TABLES = {name: table for name, table in vars(texts).items() if name.isupper() a
 HOSTILE = "\"><script>alert(1)</script><b style='x'>{0}{{ 7*7 }}&amp;'"
 TEMPLATES = sorted((Path(render.__file__).parent / "templates").glob("*.html"))
 FIRST_PAGE_BYTES = 30_000
+MAX_EMBED_BYTES = 3_000
 
 
 class Reader(HTMLParser):
@@ -75,6 +77,10 @@ def test_every_name_that_pages_can_carry_has_words() -> None:
     assert set(texts.MEDIA) == set(MediumClass)
     assert set(texts.HEADINGS) == set(texts.RESULTS)
     assert set(texts.STOP_HEADINGS) == set(texts.STOPS)
+    assert set(texts.REQUESTS) == set(texts.REQUEST_LEADS) == set(pages.POINTS)
+    assert {key for points in pages.POINTS.values() for _, key in points} == set(texts.POINTS)
+    assert {len(points) for points in pages.POINTS.values()} == {3}
+    assert set(texts.PAYEES) == set(texts.PAYEE_RESULTS) == set(PayeeMatch)
     assert set(texts.TROUBLES) > render.FIELDLESS_TROUBLES
 
 
@@ -82,6 +88,18 @@ def test_every_word_is_used_and_every_word_used_is_there() -> None:
     templates = "\n".join(path.read_text() for path in TEMPLATES)
     used = set(re.findall(r'\bt\("(\w+)"', templates)) | {"recipient", "iban", "amount", "purpose"}
     assert used == set(texts.WORDS)
+
+
+def test_the_words_of_our_own_bank_are_there_in_english_too() -> None:
+    methods = [value for value in vars(security).values() if isinstance(value, Method)]
+    german = (
+        {field.label for field in login.FIELDS} | {field.hint for field in login.FIELDS} | {method.hint for method in methods}
+    )
+    assert {text for text in german if text} <= set(texts.BANK_TEXTS)
+    page = LoginPage(BANK, (replace(FIELDS[0], label="Nutzerkennung", hint="Vom Kundendienst"),), "Melden Sie sich an.")
+    html = page_html(replace(SAMPLES["login"][0], language="en"), page)
+    assert "User id" in html
+    assert '<p class="notice" lang="de">Melden Sie sich an.</p>' in html
 
 
 def test_german_speaks_to_customers_politely() -> None:
@@ -102,7 +120,7 @@ def test_a_page_is_complete(name: str, language: Language) -> None:
     assert found.all("main")[0]["data-turn"] == str(frame.turn)
     assert found.all("main")[0]["data-place"] == page.template
     for form in (form for form in found.all("form") if form["method"] == "post"):
-        address = "upload" if form.get("enctype") == "multipart/form-data" else "form"
+        address = "upload" if form.get("enctype") == "multipart/form-data" else "extend" if form.get("id") == "ending" else "form"
         assert (form["action"], form["accept-charset"]) == (f"/customer/v2/webform/{address}", "utf-8")
     posts = len(found.all("form", method="post"))
     assert [tag["value"] for tag in found.all("input", name="token")] == [frame.token] * posts
@@ -139,7 +157,11 @@ def test_no_template_trusts_a_value() -> None:
 
 def hostile(value: Any, key: str = "") -> Any:
     """The same with something hostile after every text that is neither empty nor a name of ours."""
-    if isinstance(value, str) and value and key not in {"text", "kind", "language", "hint", "pattern", "steps", "result"}:
+    if (
+        isinstance(value, str)
+        and value
+        and key not in {"text", "kind", "language", "hint", "pattern", "steps", "result", "use_case"}
+    ):
         return value + HOSTILE
     if isinstance(value, tuple):
         return value if key == "steps" else tuple(hostile(each, key) for each in value)
@@ -216,7 +238,7 @@ def test_secrets_are_never_shown_again() -> None:
 @pytest.mark.parametrize(
     ("name", "actions"),
     {
-        "terms": ["accept", "decline", "cancel"],
+        "terms": ["accept", "decline"],
         "banks": ["bank", "bank", "cancel"],
         "upload": ["other", "cancel"],
         "uploaded": ["close"],
@@ -258,6 +280,39 @@ def test_a_waiting_page_looks_again_also_without_script() -> None:
         assert '<noscript><meta http-equiv="refresh" content="3"></noscript>' in html
         assert " data-polls" in html
     assert "http-equiv" not in page_html(*SAMPLES["tan"])
+
+
+def test_a_transfer_is_shown_beside_its_challenge() -> None:
+    for name in ("tan_transfer", "app_transfer"):
+        words = " ".join("".join(read(SAMPLES[name]).words).split())
+        for text in ("1.234,50 €", "Stadtwerke Musterstadt GmbH", "DE02 1203 0000 0000 2020 51", "Prüfung des Empfängers"):
+            assert text in words, (name, text)
+    words = " ".join("".join(read(SAMPLES["tan_transfer"]).words).split())
+    for text in ("Name ist ähnlich", "Stadtwerke Musterstadt AöR", "1041875"):
+        assert text in words
+
+
+def test_password_managers_and_one_time_codes_are_told_what_a_field_is() -> None:
+    fields = {tag["name"]: tag.get("autocomplete") for tag in read(SAMPLES["login"]).all("input") if tag["type"] != "hidden"}
+    assert fields == {"field.user": "username", "field.pin": "current-password"}
+    assert [tag["autocomplete"] for tag in read(SAMPLES["tan"]).all("input", name="tan")] == ["one-time-code"]
+    assert not [form for name in ("login", "tan") for form in read(SAMPLES[name]).all("form") if "autocomplete" in form]
+
+
+def test_an_expired_page_of_a_tenant_leads_back() -> None:
+    url = "https://haushaltsbuch.example/zurueck?baReentry=ERROR"
+    found = read(SAMPLES["stopped_of_tenant"])
+    assert found.all("a", href=url)
+    assert "Haushaltsbuch Nord" in "".join(found.words)
+    assert not found.all("form")
+
+
+def test_a_window_of_its_own_keeps_its_opener_and_waits_for_the_script() -> None:
+    answer = page_response(*SAMPLES["return_to_opener"])
+    assert answer.headers["cross-origin-opener-policy"] == "unsafe-none"
+    assert '<noscript><meta http-equiv="refresh"' in bytes(answer.body).decode()
+    assert read(SAMPLES["return_to_opener"]).all("main", **{"data-opener": "https://haushaltsbuch.example"})
+    assert not read(SAMPLES["return"]).all("main", **{"data-opener": "https://haushaltsbuch.example"})
 
 
 def test_the_way_back_goes_by_itself() -> None:
@@ -320,9 +375,21 @@ def test_files_are_found_by_their_exact_names_only() -> None:
 
 
 def test_the_first_page_is_small() -> None:
-    files = [found.content for name in ("form.css", "form.js") if (found := asset(name))]
-    sizes = [len(page_html(*SAMPLES["terms"]).encode()), len(colours.stylesheet(None)), *map(len, files)]
-    assert sum(sizes) < FIRST_PAGE_BYTES
+    """As it travels, with the whole text of the house's terms."""
+    files = [found.gzip_content for name in ("form.css", "form.js") if (found := asset(name))]
+    for language in LANGUAGES:
+        text = terms.paragraphs(terms.text(None, language), "Haushaltsbuch Nord")
+        html = page_html(replace(SAMPLES["terms"][0], language=language), Terms(text))
+        assert sum([len(html.encode()), len(colours.stylesheet(None)), *map(len, files)]) < FIRST_PAGE_BYTES
+
+
+def test_the_script_for_pages_of_tenants_is_small_and_depends_on_nothing() -> None:
+    script = asset("embed.js")
+    assert script is not None
+    assert len(script.content) <= MAX_EMBED_BYTES
+    assert script.is_shared
+    assert not re.search(r"https?:|import|eval\(|innerHTML", script.content.decode())
+    assert [name for name in ("form.css", "form.js", "favicon.svg") if (found := asset(name)) and found.is_shared] == []
 
 
 def test_neither_stylesheet_nor_script_loads_anything() -> None:
@@ -460,5 +527,21 @@ def test_anything_else_is_no_flicker_code(code: str) -> None:
         ("290488a3", None),
     ],
 )
-def test_what_is_typed_into_a_generator(text: str | None, expected: str | None) -> None:
+def test_what_is_typed_into_a_generator_by_hand(text: str | None, expected: str | None) -> None:
     assert flicker.start_code(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        (CODE, "1041875"),
+        ("0584018123456701", "81234567"),
+        ("0504881234560000", "88123456"),
+        ("058481018812345600", "88123456"),
+        ("0400ABCDEF", None),
+        ("LÜ+1", None),
+        (None, None),
+    ],
+)
+def test_the_start_code_is_also_inside_the_code_for_the_screen(code: str | None, expected: str | None) -> None:
+    assert flicker.optical_start_code(code) == expected

@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Request, ViewportSize, WebError, expect
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Request, ViewportSize, WebError, expect
 
 from tests.spec import browsing
 from tests.spec.browsing import WEBFORM
@@ -27,6 +27,17 @@ PATIENCE = 60_000
 LONG = 8
 """Shorter secrets are parts of other words."""
 TELL_POLICY = "addEventListener('securitypolicyviolation', told => console.error(`refused: ${told.violatedDirective}`))"
+
+
+OPENER = """<!doctype html><title>app</title><meta name="referrer" content="no-referrer">
+<script src="HOUSE/customer/v2/webform/static/embed.js"></script><button>connect</button>
+<script>
+  window.events = [];
+  document.querySelector("button").addEventListener("click", async () => {
+    window.form = Kontor.open(window.address, { callbackUrl: window.callback, onEvent: (event) => window.events.push(event) });
+    window.result = await window.form.result;
+  });
+</script>"""
 
 
 @dataclass(frozen=True)
@@ -71,7 +82,9 @@ class App:
 
 @contextmanager
 def running_app() -> Iterator[App]:
-    """An app that runs while the block does. Under `/frame` it tries to show the form inside a page of its own."""
+    """An app that runs while the block does. Under `/frame` it tries to show the form inside a page of its own; under `/opener`
+    it opens the form in a window, with the script of the service that the query names.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -79,6 +92,8 @@ def running_app() -> Iterator[App]:
             content = b"<!doctype html><title>app</title><p>app"
             if url.path == "/frame":
                 content += b'<iframe src="%s" width="600" height="600"></iframe>' % url.query.encode()
+            elif url.path == "/opener":
+                content = OPENER.replace("HOUSE", url.query).encode()
             elif url.path.startswith("/back/"):
                 app.calls.append((url.path, dict(parse_qsl(url.query)), {k.lower(): v for k, v in self.headers.items()}))
             self.send_response(200)
@@ -243,6 +258,15 @@ class Way:
         tab._chrome = self.context.new_cdp_session(tab.page)
         tab.page.goto(f"{WEBFORM}/form")
         return tab
+
+    def in_window(self, page: Page) -> "Way":
+        """The same browser in a window that a page has opened."""
+        window = object.__new__(Way)
+        window.__dict__ |= self.__dict__
+        window.page = page
+        window._chrome = self.context.new_cdp_session(page)
+        self._keep_cookie()
+        return window
 
     def at(self, place: str) -> "Way":
         """Waits for a page; looks that no secret is in the addresses that the browser keeps."""

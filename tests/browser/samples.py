@@ -20,6 +20,7 @@ from api.webform.pages import (
     Order,
     PageFrame,
     PayeePage,
+    PayeeResult,
     ResultPage,
     Return,
     Start,
@@ -45,8 +46,8 @@ DESIGN = Design(
 )
 BANK = BankChoice("6c2f7d0e-6f0a-4a55-9a1e-3d6f0c1b2a3d", "Demo-Bank Nord", "10010010", "DEMODEFFXXX")
 BANKS = (
-    BANK,
-    BankChoice("b", "Sparkasse Musterstadt-Oberhavelland", "16050000", "WELADED1PMB"),
+    replace(BANK, recent=True),
+    BankChoice("b", "Sparkasse Musterstadt-Oberhavelland", "16050000", "WELADED1PMB", disturbed=True),
     BankChoice("c", "Volksbank Beispiel eG", "29090900"),
     BankChoice("d", "Direktbank", bic="DIREDEFF"),
 )
@@ -99,8 +100,10 @@ SAMPLES: dict[str, Sample] = {
         PayeePage(BANK, "Erika Musterman", "DE02 1203 0000 0000 2020 51", "CLOSE_MATCH", "Erika Mustermann"),
     ),
     "payee_other": (paying(2), PayeePage(BANK, "Max Muster", "DE02 1203 0000 0000 2020 51", "NO_MATCH", notice="Name prüfen.")),
-    "terms": (connecting(0), Terms(TERMS)),
-    "banks": (connecting(1), Banks(None, BANKS, files=BankChoice("f", "Kontoauszug hochladen"))),
+    "terms": (connecting(0, seconds_left=290), Terms(TERMS)),
+    "terms_transfer": (paying(0), Terms(TERMS, "SINGLE_TRANSFER")),
+    "terms_renewal": (connecting(0, steps=("terms", "confirm", "done")), Terms(TERMS, "AUTHENTICATE_ACCOUNT")),
+    "banks": (connecting(1, seconds_left=290), Banks(None, BANKS, files=BankChoice("f", "Kontoauszug hochladen"))),
     "banks_found": (connecting(1), Banks("Spar", BANKS[1:2], 12)),
     "banks_none": (connecting(1, trouble=Trouble("bank_not_chosen")), Banks("Xyz", ())),
     "login": (connecting(2), LoginPage(BANK, FIELDS, "Nutzen Sie denselben Zugang wie in der App Ihrer Bank.")),
@@ -149,6 +152,22 @@ SAMPLES: dict[str, Sample] = {
         Tan(BANK, "chipTAN optisch", "Stecken Sie Ihre Karte in den Generator.", "29088813", flickers=True),
     ),
     "tan_photo": (paying(3), Tan(BANK, "photoTAN", "Scannen Sie die Grafik mit der photoTAN-App.", photo=True)),
+    "tan_transfer": (
+        paying(3, seconds_left=290),
+        Tan(
+            BANK,
+            "chipTAN optisch",
+            "Halten Sie Ihren TAN-Generator vor die flackernde Grafik.",
+            "1041875",
+            flickers=True,
+            order=replace(ORDER, account=None),
+            payee=PayeeResult("CLOSE_MATCH", "Stadtwerke Musterstadt AöR"),
+        ),
+    ),
+    "app_transfer": (
+        paying(3, cancels=False),
+        App(BANK, "Bestätigen Sie den Auftrag in der App.", replace(ORDER, account=None), PayeeResult("MATCH")),
+    ),
     "app": (connecting(3), App(BANK, "Öffnen Sie die App Ihrer Bank und geben Sie den Zugriff frei.")),
     "bank_page": (connecting(3), BankPage(BANK, "https://banking.demo-bank.example/freigabe?auftrag=1&art=2")),
     "accounts": (connecting(4), Accounts(BANK, ACCOUNTS)),
@@ -183,7 +202,15 @@ SAMPLES: dict[str, Sample] = {
     "result_refused": (paying(5, cancels=False), ResultPage("refused", False, details="Limit überschritten", order=ORDER)),
     "result_unknown": (paying(5, cancels=False), ResultPage("unknown", False, order=ORDER)),
     "return": (PageFrame("de", DESIGN), Return("https://haushaltsbuch.example/zurueck?a=1&baReentry=DONE", "DONE")),
+    "return_to_opener": (
+        PageFrame("de", DESIGN, opener="https://haushaltsbuch.example"),
+        Return("https://haushaltsbuch.example/zurueck?baReentry=FINISHED&paymentId=1", "FINISHED", "1"),
+    ),
     "stopped": (PageFrame("de"), Stopped("expired")),
+    "stopped_of_tenant": (
+        PageFrame("de", DESIGN),
+        Stopped("expired_of_tenant", "ERROR", url="https://haushaltsbuch.example/zurueck?baReentry=ERROR"),
+    ),
     "stopped_callback": (
         PageFrame("de", DESIGN),
         Stopped("invalid_callback", "INVALID_CALLBACK_URL", "4f3c1f7e-0a55-4d24-8a53-6b6d7a5f7e11"),

@@ -3,13 +3,14 @@
 import json
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar, cast
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT  # type: ignore[import-untyped]
-from playwright.sync_api import Browser, Page, Route, ViewportSize
+from playwright.sync_api import Browser, Page, Route, ViewportSize, expect
 
 from api.bodies import drawn_logos
 from api.webform import colours, flicker
@@ -25,7 +26,14 @@ DESKTOP = ViewportSize(width=1280, height=800)
 SMALL = ViewportSize(width=320, height=640)
 IN_ENGLISH = ("terms", "login_refused", "tan_flicker", "order_editable", "stopped_callback")
 GAUDY = ("#ffcc00", "#ffffff", "#000000", "#e2001a")
+FIRST_PAGES = ("terms", "terms_transfer", "terms_renewal")
 LEAST_TARGET = 44
+SHIFTS = """() => new Promise(resolve => {
+    let total = 0;
+    new PerformanceObserver(list => list.getEntries().forEach(entry => { total += entry.value; }))
+        .observe({type: "layout-shift", buffered: true});
+    setTimeout(() => resolve(total), 300);
+})"""
 HINDRANCES = """rules => axe.run({runOnly: rules, resultTypes: ["violations"]})
     .then(found => found.violations.flatMap(each => each.nodes.map(node => `${each.id}: ${node.html}`)))"""
 TOO_LOW = """least => [...document.querySelectorAll("button, .button, .option, .zoom label, .switch, footer a, .box input")]
@@ -40,10 +48,15 @@ class Site(BaseHTTPRequestHandler):
     posts: ClassVar[list[dict[str, list[str]]]] = []
     state: ClassVar[dict[str, Any]] = {}
     colour: ClassVar[str | None] = None
+    seconds_left: ClassVar[int] = 290
+    searches: ClassVar[bool] = False
+    """Whether the form is at the search of a bank."""
 
     def do_GET(self) -> None:
         url = urlsplit(self.path)
-        kind, content, headers = self.found(url.path, parse_qs(url.query))
+        self._send(*self.found(url.path, parse_qs(url.query)))
+
+    def _send(self, kind: str, content: bytes, headers: dict[str, str]) -> None:
         self.send_response(200)
         for name, value in {**headers, "content-type": kind, "content-length": str(len(content))}.items():
             self.send_header(name, value)
@@ -53,10 +66,20 @@ class Site(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["content-length"])).decode()
         Site.posts.append(parse_qs(body, keep_blank_values=True))
+        if self.path == f"{ROOT}/extend":
+            self._send("application/json", b'{"seconds": 290}', {})
+            return
         self.send_response(204)
         self.end_headers()
 
     def found(self, path: str, query: dict[str, list[str]]) -> tuple[str, bytes, dict[str, str]]:
+        if path == "/page/ending":
+            frame, page = SAMPLES["login"]
+            answer = page_response(replace(frame, seconds_left=Site.seconds_left), page)
+            return "text/html; charset=utf-8", bytes(answer.body), dict(answer.headers)
+        if path == f"{ROOT}/form" and ("q" in query or Site.searches):
+            name = "banks_found" if "q" in query else "banks"
+            return "text/html; charset=utf-8", bytes(page_response(*SAMPLES[name]).body), {}
         if path.startswith("/page/"):
             sample = SAMPLES[path.removeprefix("/page/")]
             answer = page_response(*(in_english(sample) if query.get("lang") == ["en"] else sample))
@@ -107,6 +130,7 @@ def tab(shared: tuple[Page, list[str]]) -> Iterator[Page]:
     page, complaints = shared
     Site.posts.clear()
     Site.state, Site.colour = {"turn": 3, "place": "app"}, None
+    Site.seconds_left, Site.searches = 290, False
     by_day(page)
     yield page
     assert complaints == []
@@ -133,7 +157,11 @@ def hindrances(page: Page) -> list[str]:
     return cast(list[str], page.evaluate(HINDRANCES, RULES))
 
 
-@pytest.mark.parametrize("path", [*SAMPLES, *(f"{name}?lang=en" for name in IN_ENGLISH)])
+LOOKED_AT = [name for name in SAMPLES if name != "return_to_opener"]
+"""All but the page that leaves at once, which looks like the way back of others."""
+
+
+@pytest.mark.parametrize("path", [*LOOKED_AT, *(f"{name}?lang=en" for name in IN_ENGLISH)])
 def test_everybody_can_use_a_page(tab: Page, path: str) -> None:
     tab.goto(f"/page/{path}")
     tab.evaluate(AXE_SCRIPT)
@@ -143,6 +171,59 @@ def test_everybody_can_use_a_page(tab: Page, path: str) -> None:
     tab.set_viewport_size(SMALL)
     assert tab.evaluate("document.documentElement.scrollWidth") <= SMALL["width"]
     assert tab.evaluate(TOO_LOW, LEAST_TARGET) == []
+
+
+@pytest.mark.parametrize("path", [f"{name}{query}" for name in FIRST_PAGES for query in ("", "?lang=en")])
+def test_the_first_page_fits_a_phone(tab: Page, path: str) -> None:
+    tab.goto(f"/page/{path}")
+    assert tab.evaluate("document.documentElement.scrollHeight") <= PHONE["height"]
+    assert tab.locator("button.primary:visible").count() == 1
+    assert not tab.locator(".prose").is_visible()
+    tab.locator("summary").click()
+    assert tab.locator(".prose").is_visible()
+
+
+@pytest.mark.parametrize("name", ["terms", "banks", "login", "tan_transfer", "accounts", "order"])
+def test_nothing_moves_while_a_page_loads(browser: Browser, address: str, name: str) -> None:
+    page = opened(browser, address)
+    page.goto(f"/page/{name}")
+    page.wait_for_load_state("networkidle")
+    assert page.evaluate(SHIFTS) == 0
+    page.context.close()
+
+
+def test_banks_are_found_while_typing(tab: Page) -> None:
+    Site.searches = True
+    tab.goto("/page/banks")
+    tab.locator("#q").press_sequentially("Spar")
+    tab.get_by_role("heading", name="Gefunden für „Spar“").wait_for()
+    assert tab.locator("#results button").count() == 1
+    assert tab.evaluate("document.activeElement.id") == "q"
+    assert tab.url.endswith(f"{ROOT}/form?q=Spar")
+    tab.locator("#q").fill("")
+    tab.get_by_role("heading", name="Häufig gewählt").wait_for()
+    assert tab.locator("#results button").count() == 4
+
+
+def test_a_page_warns_before_its_session_ends_and_can_extend_it(tab: Page) -> None:
+    Site.seconds_left = 59
+    tab.goto("/page/ending")
+    notice = tab.locator("#ending")
+    expect(notice).to_be_visible()
+    tab.evaluate(AXE_SCRIPT)
+    assert hindrances(tab) == []
+    with tab.expect_response(f"**{ROOT}/extend"):
+        tab.get_by_role("button", name="Sitzung verlängern").click()
+    expect(notice).to_be_hidden()
+    assert Site.posts == [{"token": ["t" * 43], "turn": ["2"]}]
+    tab.goto("/page/login")
+    assert tab.locator("#ending").count() == 0
+
+
+def test_an_ended_session_is_shown_as_ended(tab: Page) -> None:
+    Site.seconds_left = -4
+    tab.goto("/page/ending")
+    tab.wait_for_url(f"**{ROOT}/form")
 
 
 @pytest.mark.parametrize("colour", GAUDY)

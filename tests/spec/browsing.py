@@ -66,6 +66,8 @@ class Browser:
     stack: Stack
     cookie: str | None = None
     shown: httpx.Response | None = None
+    language: str | None = None
+    """What it sends as `Accept-Language`."""
 
     @property
     def page(self) -> httpx.Response:
@@ -135,6 +137,8 @@ class Browser:
         content = None if fields is None else urlencode(fields)
         for _ in range(5):
             headers = {"Cookie": f"__Host-kontor-form={self.cookie}"} if self.cookie else {}
+            if self.language is not None:
+                headers["Accept-Language"] = self.language
             if content is not None:
                 headers["Content-Type"] = "application/x-www-form-urlencoded"
             self.shown = self.stack.http.request(method, address, headers=headers, content=content)

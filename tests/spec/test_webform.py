@@ -146,7 +146,7 @@ class TestCreateAccount:
             browser.send("tan", tan="1")
         assert browser.returned["baReentry"] == "INVALID_TAN"
 
-    @pytest.mark.parametrize("steps", range(8))
+    @pytest.mark.parametrize("steps", range(1, 8))
     def test_whoever_cancels_leaves_nothing_behind(self, customer: Customer, browser: Browser, stack: Stack, steps: int) -> None:
         browser.open(appended(connecting(customer)))
         userid = fresh("test_sca_method_media")
@@ -290,6 +290,45 @@ def payer(customer: Customer, key: str) -> str:
 
 
 class TestSingleTransfer:
+    @pytest.mark.parametrize(
+        ("userid", "recipient", "result"),
+        [("test_payee", "Stadtwerke", None), ("test_payee", "M. Stadtwerke", None), ("test_new_transactions", "Stadtwerke", "")],
+        ids=["checked", "other_name", "unchecked"],
+    )
+    def test_the_tan_page_shows_what_it_confirms(
+        self, customer: Customer, browser: Browser, userid: str, recipient: str, result: str | None
+    ) -> None:
+        key = connected(customer, browser, fresh(userid))
+        details = {**ORDER["transferDetails"], "recipient": recipient}
+        browser.open(appended(paying(customer, key, order={**ORDER, "transferDetails": details}))).send("pay")
+        told = "Name und IBAN passen zusammen"
+        if browser.place == "payee":
+            told = "Name ist ähnlich" if "ähnlich" in browser.words else "Name passt nicht"
+            browser.send("confirm_payee")
+        if browser.place == "methods":
+            browser.send("method", method="2")
+        if browser.place == "media":
+            browser.send("medium", medium=browser.form("medium").choices["medium"][0])
+        assert browser.place == "tan"
+        for text in ("12,50 €", recipient, "DE02 1203 0000 0000 2020 51"):
+            assert text in browser.words
+        assert (told in browser.words) == (result is None)
+
+    def test_the_optical_code_belongs_to_the_order(self, customer: Customer, browser: Browser) -> None:
+        key = connected(customer, browser, fresh("test_new_transactions"))
+        pictures = []
+        for amount in (12.5, 12.51):
+            details = {**ORDER["transferDetails"], "amount": amount}
+            browser.open(appended(paying(customer, key, order={**ORDER, "transferDetails": details}))).send("pay")
+            browser.send("method", method="2")
+            if browser.place == "media":
+                browser.send("medium", medium=browser.form("medium").choices["medium"][0])
+            assert browser.place == "tan"
+            assert "Startcode" in browser.words
+            pictures.append(Browser(browser.stack, browser.cookie).open(f"{WEBFORM}/flicker.svg").page.text)
+            browser.send("cancel").cookie = None
+        assert pictures[0] != pictures[1]
+
     def test_the_whole_way(self, customer: Customer, browser: Browser) -> None:
         key = connected(customer, browser)
         browser.open(appended(paying(customer, key, paymentId=str(uuid.uuid4()))))
@@ -569,6 +608,53 @@ class TestSessions:
         assert browser.place == "stopped"
         assert customer.read("/bankzugaenge") == {}
 
+    @pytest.mark.parametrize("column", ["expires_at = now() - interval '1 s'", "seen_at = now() - interval '301 s'"])
+    def test_an_expired_one_is_the_tenants_and_leads_back(self, stack: Stack, browser: Browser, column: str) -> None:
+        tenant = stack.tenant(regulated=False)
+        with stack.database.acting_for(tenant.tenant_id) as owner:
+            designs.change(owner, name="Haushaltsbuch Nord", colour="#0a5c36")
+        customer = tenant.customer()
+        at_login(customer, browser)
+        typed = {"field.userid": "demo1", "field.pin": "demo"}
+        form = {**browser.form("login").fields, **typed}
+        stack.sql(f"UPDATE redirect_sessions SET {column} WHERE user_id = :user", user=customer.user_id)
+        find = "SELECT 1 FROM redirect_sessions WHERE user_id = :user AND outcome = 'EXPIRED'"
+        for _ in range(2):  # also after everything that was typed is gone
+            assert browser.post(form).place == "stopped"
+            assert "Haushaltsbuch Nord" in browser.words
+            assert "baReentry=ERROR" in browser.page.text
+            assert "#0a5c36" in browser.open(f"{WEBFORM}/design.css").page.text
+            wait_until(lambda: bool(stack.sql(find, user=customer.user_id)), 30)
+        rows = stack.sql(
+            "SELECT provider_id, access_key, progress FROM redirect_sessions WHERE user_id = :user", user=customer.user_id
+        )
+        assert [tuple(row) for row in rows] == [(None, None, {"language": "de"})]
+        stack.sql(
+            "UPDATE redirect_sessions SET expires_at = now() - interval '61 minutes' WHERE user_id = :user", user=customer.user_id
+        )
+        wait_until(lambda: not stack.sql(find, user=customer.user_id), 30)
+        assert "Haushaltsbuch Nord" not in browser.open(f"{WEBFORM}/form").page.text
+
+    def test_it_can_be_extended_up_to_an_hour(self, customer: Customer, browser: Browser, stack: Stack) -> None:
+        left = "SELECT extract(epoch FROM expires_at - now()) FROM redirect_sessions WHERE user_id = :user"
+        at_login(customer, browser)
+        stack.sql(
+            "UPDATE redirect_sessions SET expires_at = now() + interval '30 s' WHERE user_id = :user", user=customer.user_id
+        )
+        assert 'data-ends="' in browser.open(f"{WEBFORM}/form").page.text
+        assert extended(browser, stack, "x" * 64) == 0
+        assert float(stack.sql(left, user=customer.user_id)[0][0]) < 31
+        assert extended(browser, stack) > 200
+        assert float(stack.sql(left, user=customer.user_id)[0][0]) > 1000
+        stack.sql(
+            "UPDATE redirect_sessions SET created_at = now() - interval '59 minutes', expires_at = now() + interval '30 s' "
+            "WHERE user_id = :user",
+            user=customer.user_id,
+        )
+        assert 30 < extended(browser, stack) <= 60
+        stack.sql("UPDATE redirect_sessions SET expires_at = now() - interval '1 s' WHERE user_id = :user", user=customer.user_id)
+        assert extended(browser, stack) == 0
+
     def test_the_tenant_ends_all(self, customer: Customer, browser: Browser, stack: Stack) -> None:
         at_login(customer, browser).log_in("demo1")
         assert customer.call("DELETE", "/regprotect/sessions").status_code == 200
@@ -592,6 +678,126 @@ class TestSessions:
     def test_another_use_case_in_the_address_ends_it(self, customer: Customer, browser: Browser) -> None:
         address = appended(connecting(customer)).replace("CREATE_ACCOUNT", "SINGLE_TRANSFER")
         assert browser.open(address).returned["baReentry"] == "ERROR"
+
+
+def extended(browser: Browser, stack: Stack, token: str | None = None) -> int:
+    """The seconds that are left after the customer has asked for more time."""
+    fields = {"token": token or browser_hidden(browser)["token"]}
+    answer = stack.http.post(
+        f"{WEBFORM}/extend", data=fields, headers={"Cookie": f"__Host-kontor-form={browser.cookie}", "Accept": "application/json"}
+    )
+    assert answer.status_code == 200
+    seconds: int = answer.json()["seconds"]
+    return seconds
+
+
+class TestLanguage:
+    @pytest.mark.parametrize(
+        ("accepted", "language"), [(None, "de"), ("en-GB,en;q=0.9", "en"), ("de-DE,de;q=0.9,en;q=0.8", "de"), ("fr", "de")]
+    )
+    def test_it_is_the_browsers(self, customer: Customer, browser: Browser, accepted: str | None, language: str) -> None:
+        browser.language = accepted
+        browser.open(appended(connecting(customer)))
+        assert f'<html lang="{language}">' in browser.page.text
+
+    def test_who_switches_keeps_it(self, customer: Customer, browser: Browser) -> None:
+        browser.language = "en"
+        browser.open(appended(connecting(customer)))
+        browser.open(f"{WEBFORM}/form?lang=de").send("accept")
+        assert "Bei welcher Bank sind Sie?" in browser.words
+
+    def test_hints_and_labels_are_in_it_too(self, customer: Customer, browser: Browser) -> None:
+        browser.language = "en"
+        at_login(customer, browser)
+        assert "demo1 to demo8, or one of the test ids" in browser.words
+        assert "User id" in browser.words
+        browser.log_in(fresh("test_sca_method_media"))
+        assert "Hold your TAN generator against the flickering picture." in browser.words
+
+    def test_a_page_outside_a_session(self, stack: Stack) -> None:
+        assert '<html lang="en">' in Browser(stack, language="en").open(f"{WEBFORM}/form").page.text
+
+
+class TestBankList:
+    def test_a_bank_that_was_used_before_comes_first(self, customer: Customer, browser: Browser) -> None:
+        connected(customer, browser)
+        browser.open(appended(connecting(customer, "zweite")))
+        first = browser.page.text.split("<ul>")[1].split("</li>")[0]
+        assert DEMO in first
+        assert "Zuletzt genutzt" in first
+
+    def test_a_bank_that_does_not_answer_is_marked(self, customer: Customer, browser: Browser, stack: Stack) -> None:
+        browser.open(appended(connecting(customer))).send("accept")
+        name, bank = f"Schweigebank {uuid.uuid4().hex[:8]}", uuid.uuid4()
+        stack.sql("INSERT INTO providers (id, name, connector) VALUES (:bank, :name, 'demo')", bank=bank, name=name)
+        add = "INSERT INTO fetch_counts VALUES (:bank, :outcome, 1, now() - make_interval(mins => :minutes))"
+        try:
+            stack.sql(add, bank=bank, outcome="BA1051", minutes=10)
+            assert name in browser.open(f"{WEBFORM}/form?q={name}").words
+            assert "Antwortet gerade nicht zuverlässig" in browser.words
+            stack.sql(add, bank=bank, outcome="fetched", minutes=5)
+            assert "Antwortet gerade nicht zuverlässig" not in browser.open(f"{WEBFORM}/form?q={name}").words
+        finally:
+            stack.sql("DELETE FROM providers WHERE id = :bank", bank=bank)
+
+
+class TestOpener:
+    ORIGIN = "https://app.tenant.example"
+
+    @pytest.fixture
+    def person(self, stack: Stack) -> Customer:
+        tenant = stack.tenant(regulated=False)
+        with stack.database.acting_for(tenant.tenant_id) as owner:
+            tenants.add_callback(owner, f"{self.ORIGIN}/")
+        return tenant.customer()
+
+    def address(self, customer: Customer, opener: str) -> str:
+        return f"{appended(connecting(customer))}&opener={opener}"
+
+    def test_a_page_of_the_tenant_may_open_it(self, person: Customer, browser: Browser) -> None:
+        browser.open(self.address(person, self.ORIGIN))
+        assert browser.place == "terms"
+        assert f'data-opener="{self.ORIGIN}"' in browser.page.text
+        assert browser.page.headers["cross-origin-opener-policy"] == "unsafe-none"
+        browser.send("decline")
+        assert f'data-opener="{self.ORIGIN}"' in browser.page.text
+        assert browser.returned["baReentry"] == "LEGAL_NOT_ACCEPTED"
+
+    @pytest.mark.parametrize(
+        "opener",
+        [
+            "https://evil.example",
+            "http://app.tenant.example",
+            "https://app.tenant.example:8443",
+            "https://app.tenant.example.evil.example",
+            "https://app.tenant.example/sub",
+            "https://u:p@app.tenant.example",
+            "null",
+            "*",
+            "javascript:alert(1)",
+        ],
+    )
+    def test_no_other_page_may(self, person: Customer, browser: Browser, opener: str) -> None:
+        browser.open(self.address(person, opener))
+        assert (browser.place, browser.page.status_code) == ("stopped", 400)
+        assert "INVALID_CALLBACK_URL" in browser.words
+        assert "data-opener" not in browser.page.text
+
+    def test_without_an_allow_list_nobody_may(self, customer: Customer, browser: Browser) -> None:
+        assert browser.open(self.address(customer, self.ORIGIN)).place == "stopped"
+
+    def test_without_an_opener_the_window_is_on_its_own(self, person: Customer, browser: Browser) -> None:
+        browser.open(appended(connecting(person)))
+        assert browser.page.headers["cross-origin-opener-policy"] == "same-origin"
+        assert "data-opener" not in browser.page.text
+
+    def test_the_script_may_be_loaded_by_other_pages(self, stack: Stack) -> None:
+        answer = stack.http.get(f"{WEBFORM}/static/embed.js", headers={"Accept-Encoding": "gzip"})
+        assert answer.status_code == 200
+        assert answer.headers["cross-origin-resource-policy"] == "cross-origin"
+        assert answer.headers["content-encoding"] == "gzip"
+        assert "Kontor.open" in answer.text
+        assert "cross-origin-resource-policy" not in stack.http.get(f"{WEBFORM}/static/form.js").headers
 
 
 class TestForms:

@@ -72,6 +72,19 @@ def return_url(value: str) -> str:
     return str(url.href)
 
 
+def origin(value: str) -> str:
+    """The origin of a page that may open the form, normalised as browsers do: scheme, host and port, and nothing else."""
+    url = ada_url.URL(return_url(value))
+    if url.href != f"{url.origin}/":
+        raise Invalid("an origin has a scheme, a host and a port, and nothing else")
+    return str(url.origin)
+
+
+def is_origin_of(page_origin: str, base: str) -> bool:
+    """Whether an address of an allow-list is of this origin; one on loopback without a port stands for all ports."""
+    return is_below(f"{page_origin}/", f"{ada_url.URL(base).origin}/")
+
+
 def page_url(value: str) -> str:
     """The address of a page that is linked for people, normalised as browsers do: https, without credentials."""
     url = _read(value, "the address of a page")

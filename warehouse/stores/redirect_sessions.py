@@ -2,7 +2,8 @@
 
 A session has a secret name, which the tenant passes to its customer, and belongs to the first browser that shows it: from then on
 a secret of that browser is required. Both have 256 random bits, and only their hashes are stored. A session ends after 20
-minutes, after 5 without a request of the browser, with its outcome, or when the tenant ends all sessions of the user.
+minutes, which the customer can extend up to an hour; after 5 minutes without a request of the browser; with its outcome; or when
+the tenant ends all sessions of the user. What was typed is deleted then; for another hour the browser is told whose form it was.
 """
 
 from collections.abc import Mapping
@@ -22,6 +23,13 @@ from warehouse.stores import activity, dialogues
 CREATE_ACCOUNT, AUTHENTICATE_ACCOUNT, SINGLE_TRANSFER = "CREATE_ACCOUNT", "AUTHENTICATE_ACCOUNT", "SINGLE_TRANSFER"
 ORDER = "order"
 MAX_IDLE_TIME = text("interval '5 minutes'")
+EXTENSION = text("interval '20 minutes'")
+MAX_DURATION = text("interval '60 minutes'")
+REMEMBERED_TIME = text("interval '60 minutes'")
+"""How long an ended session is remembered without anything that was typed in it."""
+REMEMBERED_PROGRESS = ("language", "opener")
+EXPIRED = "EXPIRED"
+"""The outcome of a session that has ended by itself, and in which nothing is kept any more."""
 READ_VIEW = """
     WITH s AS (
         SELECT * FROM redirect_sessions
@@ -34,7 +42,7 @@ READ_VIEW = """
     SELECT s.id, s.tenant_id, s.user_id, s.use_case, s.access_key, s.return_to, s.turn, s.progress, s.outcome, s.provider_id,
            u.terms_hash, t.name, to_jsonb(f) - 'logo', f.logo IS NOT NULL,
            d.id, d.kind, d.phase, d.step, d.messages, d.ends_at <= now(), d.payment_id, p.name, p.blz, p.bic,
-           (SELECT count(*) FROM seen)
+           extract(epoch FROM least(s.expires_at - now(), interval '290 seconds')), (SELECT count(*) FROM seen)
     FROM s
     JOIN users u ON u.id = s.user_id AND u.active
     JOIN tenants t ON t.id = s.tenant_id AND t.active
@@ -44,6 +52,15 @@ READ_VIEW = """
 """
 OWN_COLUMNS = 12
 """The columns of `READ_VIEW` that belong to the session, its user and its tenant."""
+READ_ENDED = """
+    SELECT s.tenant_id, t.name, to_jsonb(f) - 'logo', f.logo IS NOT NULL, s.return_to, s.progress
+    FROM redirect_sessions s
+    JOIN tenants t ON t.id = s.tenant_id AND t.active
+    JOIN users u ON u.id = s.user_id AND u.active
+    LEFT JOIN form_designs f ON f.tenant_id = s.tenant_id
+    WHERE s.browser_hash = %s AND (s.outcome IS NULL OR s.outcome = 'EXPIRED')
+        AND (s.expires_at <= now() OR s.seen_at <= now() - interval '5 minutes')
+"""
 
 
 @dataclass(frozen=True)
@@ -82,6 +99,20 @@ class SessionView:
     bank_name: str | None = None
     bank_blz: str | None = None
     bank_bic: str | None = None
+    seconds_left: int = 0
+    """The seconds after which the session ends if the browser sends nothing."""
+
+
+@dataclass(frozen=True)
+class EndedSession:
+    """What is still known of a session that has ended by itself: whose form it was, and the way back."""
+
+    tenant_id: UUID
+    tenant_name: str
+    design: Mapping[str, Any]
+    has_logo: bool
+    return_to: str | None
+    progress: Mapping[str, Any]
 
 
 def begin(
@@ -146,10 +177,27 @@ async def read_view(connections: Connections, browser: str) -> SessionView | Non
     row = await connections.one(READ_VIEW, (hashing.digest(browser),))
     if row is None:
         return None
-    *_, design, has_logo, talk_id, kind, phase, step, messages, over, payment, name, blz, bic, _ = row
+    *_, design, has_logo, talk_id, kind, phase, step, messages, over, payment, name, blz, bic, seconds_left, _ = row
     talk = None if talk_id is None else SessionDialogue(talk_id, kind, phase, step, messages, over, payment)
     values = {"design": design or {}, "has_logo": has_logo, "talk": talk, "bank_name": name, "bank_blz": blz, "bank_bic": bic}
-    return SessionView(*row[:OWN_COLUMNS], **values)
+    return SessionView(*row[:OWN_COLUMNS], **{**values, "seconds_left": int(seconds_left)})
+
+
+async def read_ended(connections: Connections, browser: str) -> EndedSession | None:
+    """The session of a browser that has ended by itself within the last hour."""
+    row = await connections.one(READ_ENDED, (hashing.digest(browser),))
+    if row is None:
+        return None
+    tenant_id, tenant_name, design, has_logo, return_to, progress = row
+    return EndedSession(tenant_id, tenant_name, design or {}, has_logo, return_to, progress)
+
+
+def extend(owner: Owner, session: RedirectSession) -> None:
+    """Gives the customer more time, up to an hour after the beginning."""
+    longer = func.least(func.clock_timestamp() + EXTENSION, RedirectSession.created_at + MAX_DURATION)
+    session.expires_at = func.greatest(RedirectSession.expires_at, longer)
+    session.seen_at = func.clock_timestamp()
+    owner.session.flush()
 
 
 def end_all(owner: Owner) -> None:
@@ -172,14 +220,31 @@ def remove(owner: Owner, session: RedirectSession) -> None:
 
 
 def purge_expired(owner: Owner) -> int:
-    """Deletes sessions that have ended; returns how many."""
-    has_ended = (RedirectSession.expires_at <= func.now()) | (
-        (RedirectSession.seen_at <= func.now() - MAX_IDLE_TIME) & RedirectSession.browser_hash.is_not(None)
-    )
-    ended_sessions = owner.session.scalars(select(RedirectSession).where(has_ended).with_for_update(skip_locked=True)).all()
-    for session in ended_sessions:
-        remove(Owner(owner.session, session.tenant_id, session.user_id), session)
-    return len(ended_sessions)
+    """Deletes what was typed in sessions that have ended, and an hour later the sessions; returns how many have ended."""
+    is_idle = (RedirectSession.seen_at <= func.now() - MAX_IDLE_TIME) & RedirectSession.browser_hash.is_not(None)
+    has_ended = (RedirectSession.expires_at <= func.now()) | is_idle
+    is_old = func.least(RedirectSession.expires_at, RedirectSession.seen_at + MAX_IDLE_TIME) <= func.now() - REMEMBERED_TIME
+    has_work = is_old | RedirectSession.outcome.is_distinct_from(EXPIRED)
+    statement = select(RedirectSession, is_old).where(has_ended, has_work).with_for_update(skip_locked=True)
+    rows = owner.session.execute(statement).all()
+    for session, is_forgotten in rows:
+        session_owner = Owner(owner.session, session.tenant_id, session.user_id)
+        if is_forgotten or session.outcome is not None or session.browser_hash is None:
+            remove(session_owner, session)
+        else:
+            _forget(session_owner, session)
+    return len(rows)
+
+
+def _forget(owner: Owner, session: RedirectSession) -> None:
+    """Deletes everything typed and shown in a session, and keeps whose form it was and the way back."""
+    if session.dialogue_id is not None:
+        dialogues.discard(owner, session.dialogue_id)
+        session.dialogue_id = None
+    sealed_values.remove(owner, subject(session.id))
+    session.outcome, session.provider_id, session.access_key = EXPIRED, None, None
+    session.progress = {name: session.progress[name] for name in REMEMBERED_PROGRESS if name in session.progress}
+    owner.session.flush()
 
 
 def subject(session_id: UUID) -> str:

@@ -76,6 +76,19 @@ def check_callback(owner: Owner, url: str) -> str:
     return address
 
 
+def check_opener(owner: Owner, value: str) -> str:
+    """The origin of a page that opens the form in a window of its own. It must be that of an address of the allow-list, without
+    which nobody may.
+    """
+    try:
+        page_origin = naming.origin(value)
+    except Invalid as error:
+        raise CallbackRefused from error
+    if not any(naming.is_origin_of(page_origin, base) for base in callbacks(owner)):
+        raise CallbackRefused
+    return page_origin
+
+
 def callbacks(owner: Owner) -> list[str]:
     """The allow-list of the tenant."""
     return [row.url for row in owner.session.scalars(owner.rows(CallbackUrl).order_by(CallbackUrl.url))]

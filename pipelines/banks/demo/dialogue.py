@@ -36,7 +36,7 @@ from pipelines.banks.base import (
     Unusable,
     Wait,
 )
-from pipelines.banks.demo import security
+from pipelines.banks.demo import chip_tan, security
 from pipelines.banks.demo.histories import Customer
 
 RIGHT_TAN = "42"
@@ -195,8 +195,8 @@ def _step(customer: Customer, state: DialogueState, request: FetchRequest) -> St
             return ChooseMedium(tuple(medium for medium in customer.media if medium.name in state.media))
         case "app":
             if customer.user_id.startswith(SILENT_APP):
-                return Wait(SILENT_APP_SECONDS, security.APP.hint or "", SILENT_APP_POLLS)
-            return Wait(APP_CONFIRMS_AFTER.total_seconds(), security.APP.hint or "", APP_POLLS)
+                return Wait(SILENT_APP_SECONDS, security.APP.hint or "", SILENT_APP_POLLS, payees=state.payees or None)
+            return Wait(APP_CONFIRMS_AFTER.total_seconds(), security.APP.hint or "", APP_POLLS, payees=state.payees or None)
         case "page":
             return Redirect(state.url)
     return _ask_for_tan(customer, state)
@@ -214,13 +214,15 @@ def _page(return_to: str) -> str:
 def _ask_for_tan(customer: Customer, state: DialogueState) -> EnterTan:
     method = next(entry for entry in customer.methods if entry.code == state.method)
     optical, photo = method == security.OPTICAL, method == security.PHOTO
+    code, data = chip_tan.start_code(state.payment, state.asked_at.isoformat()), chip_tan.shown_data(state.payment)
     return EnterTan(
         method.hint or "",
         method.name,
-        hhd="2908881344731012345678900,00" if optical else None,
-        hhduc="1784011041875F051234567890041203000044302C323015" if optical else None,
+        hhd=chip_tan.typed_code(code, data) if optical or method == security.MANUAL else None,
+        hhduc=chip_tan.optical_code(code, data) if optical else None,
         photo=_picture() if photo else None,
         wrong_before=state.wrong,
+        payees=state.payees or None,
     )
 
 
