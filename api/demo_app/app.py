@@ -6,7 +6,7 @@ import logging
 import re
 import secrets
 from collections.abc import Awaitable, Callable
-from datetime import date
+from datetime import UTC, date, datetime
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -318,13 +318,13 @@ async def _overview(
     problem: Notice | None = None,
     more_calls: list[Call] | None = None,
 ) -> Response:
+    shown = views.MAX_SHOWN_BOOKINGS if request.query_params.get("all") == "1" else views.SHOWN_BOOKINGS
     async with _visit(request, tenant) as visit:
-        answers = await views.load(visit)
+        answers = await views.load(visit, datetime.now(UTC).date(), shown)
         calls = sorted([*visit.calls, *(more_calls or [])], key=lambda call: call.started_at)
     if not answers.accesses:
         return RedirectResponse(ROOT, 303)
     months, accounts, bookings = views.months(answers), views.accounts(answers), views.booking_views(answers)
-    shown = views.MAX_SHOWN_BOOKINGS if request.query_params.get("all") == "1" else views.SHOWN_BOOKINGS
     return _render(
         request,
         "overview.html",
@@ -430,6 +430,7 @@ def _pages(language: Language) -> Environment:
         "stacked": charts.stacked,
         "sparkline": charts.sparkline,
         "said": said,
+        "signed": formats.signed,
         "excerpt": excerpt,
     }
     drawn = (charts.cashflow, curves.draw_money, curves.draw_events)

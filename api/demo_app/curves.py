@@ -87,12 +87,11 @@ def draw_money(curve: MoneyCurve, name: str, width: int = 560, height: int = 210
         ET.SubElement(chart, "polyline", {"class": f"curve curve-{kind}", "points": _path(line)})
     today_x, today_y = place(curve.past[-1])
     end_x, end_y = place(curve.coming[-1])
-    ET.SubElement(chart, "line", {"class": "today", **points(today_x, TOP - 4, today_x, height - BOTTOM)})
+    ET.SubElement(chart, "line", {"class": "today", **points(today_x, TOP, today_x, height - BOTTOM)})
     ET.SubElement(chart, "circle", {"class": "dot", "cx": f"{today_x}", "cy": f"{today_y}", "r": "4.5"})
     ET.SubElement(chart, "circle", {"class": "dot dot-expected", "cx": f"{end_x}", "cy": f"{end_y}", "r": "4.5"})
     text(chart, "tick", LEFT, height - 10, _short(first), anchor="start")
-    if width / 6 < today_x - LEFT and today_x < width * 5 / 6:
-        text(chart, "tick tick-strong", today_x, height - 10, _said(TODAY, language))
+    text(chart, "tick tick-strong", today_x, TOP - 6, _said(TODAY, language))
     text(chart, "tick", width - RIGHT, height - 10, f"{_said(PAYDAY, language)} {_short(last)}", anchor="end")
     return markup(chart)
 

@@ -66,6 +66,11 @@ def amount(text: str) -> float | None:
     return None
 
 
+def signed(number: int) -> str:
+    """A whole number with its sign: +4."""
+    return f"{_sign(number, with_plus=True)}{abs(number)}"
+
+
 def percent(ratio: float, *, language: Language = "de") -> str:
     """A ratio as a percentage: 68 % or 68%."""
     return f"{round(ratio * 100)}{SPACE if language == 'de' else ''}%"
@@ -89,8 +94,8 @@ def month(year: int, number: int, *, language: Language = "de") -> str:
     return f"{MONTHS[language][number - 1]} {year}"
 
 
-def _sign(amount: int, signed: bool) -> str:
-    return MINUS if amount < 0 else "+" if signed and amount > 0 else ""
+def _sign(amount: int, with_plus: bool) -> str:
+    return MINUS if amount < 0 else "+" if with_plus and amount > 0 else ""
 
 
 def _point(language: Language) -> str:

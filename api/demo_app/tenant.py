@@ -30,6 +30,8 @@ FILES_ACCESS, FILES_PROVIDER = "kontoauszug", "00000000-0000-0000-0000-000000000
 DEMO_ACCESS, DEMO_PROVIDER = "demobank", "00000000-0000-0000-0000-000000000000"
 BASE64 = "application/octet-stream+base64"
 TIMEOUT_SECONDS = 60
+ONE_CONNECTION = httpx.Limits(max_connections=1, max_keepalive_connections=1)
+"""All requests of a page reach the same worker of the service, which computes what they share once."""
 RENEWAL_SECONDS = 60
 MAX_TOKENS = 1000
 EXAMPLE_IP = "203.0.113.7"
@@ -126,7 +128,9 @@ class DemoVisit:
         self.visitor = visitor
         self.calls: list[Call] = []
         self._tokens = tokens
-        self._http = httpx.AsyncClient(base_url=tenant.base_url, timeout=TIMEOUT_SECONDS, verify=_trust(), trust_env=False)
+        self._http = httpx.AsyncClient(
+            base_url=tenant.base_url, timeout=TIMEOUT_SECONDS, verify=_trust(), trust_env=False, limits=ONE_CONNECTION
+        )
 
     async def __aenter__(self) -> "DemoVisit":
         return self

@@ -23,9 +23,9 @@ MAX_MONTHS = 12
 MAX_CATEGORIES = 8
 SUMS = {"INCOME", "EXPENSES", "NET"}
 NOT_EXPENSES = SUMS | {"TRANSFER"}
-LOADED_BOOKINGS = 200
+LOADED_BOOKINGS = 150
 """Enough for the time since a salary."""
-SHOWN_BOOKINGS, MAX_SHOWN_BOOKINGS = 30, 150
+SHOWN_BOOKINGS, MAX_SHOWN_BOOKINGS = 16, 150
 MONTH = re.compile(r"(\d{4})_M(\d{2})")
 KINDS = {
     "GIROKONTO": Text("Girokonto", "Current account"),
@@ -133,13 +133,14 @@ class Conclusion:
     confidence: float
 
 
-async def load(visit: DemoVisit) -> Answers:
-    """All responses about the visitor, requested in parallel."""
+async def load(visit: DemoVisit, today: date, shown_bookings: int = SHOWN_BOOKINGS) -> Answers:
+    """All responses about the visitor that the page of a day needs, with as many bookings as it shows."""
+    first_month = today.replace(year=today.year - 1, day=1)
     accesses = await visit.read(ACCESSES)
     answers = await asyncio.gather(
         visit.read("/ai/v1/products"),
         visit.read(f"{ANALYSES}/contracts"),
-        visit.read(f"{ANALYSES}/cashflow", focus="time", catLevel="main", granularity="month"),
+        visit.read(f"{ANALYSES}/cashflow", focus="time", catLevel="main", granularity="month", **{"from": str(first_month)}),
         visit.read(f"{ANALYSES}/disposable-money"),
         visit.read(f"{ANALYSES}/life-events"),
         visit.read(f"{ANALYSES}/life/stages"),
@@ -147,7 +148,7 @@ async def load(visit: DemoVisit) -> Answers:
         visit.read(f"{ANALYSES}/affordability"),
         visit.read(f"{ANALYSES}/credit-risk"),
         visit.read(BOOKINGS, tag="categories", limit=str(LOADED_BOOKINGS)),
-        visit.read(BOOKINGS, tag="business-partners", limit=str(MAX_SHOWN_BOOKINGS)),
+        visit.read(BOOKINGS, tag="business-partners", limit=str(shown_bookings)),
     )
     return Answers(accesses, *answers)
 
@@ -317,15 +318,14 @@ def curve(answers: Answers) -> MoneyCurve | None:
     today = date.fromisoformat(updated) if updated else since
     if not since <= today < payday:
         return None
-    salary = cents(details["amountSalaryLatest"])
     counted = set(details["transactionIds"])
     flows = [
         (date.fromisoformat(item["buchungsdatum"][:10]), cents(item["betrag"]))
         for item in answers.categorised
         if item["id"] in counted
     ]
-    missing = cents(details["amountCurrentlyLeft"]) - sum(amount for _, amount in flows)
-    bookings_since = [*flows, (since, missing - salary)] if missing != salary else flows
+    not_loaded = cents(details["amountCurrentlyLeft"]) - sum(amount for _, amount in flows)
+    bookings_since = [*flows, (since, not_loaded)]
     expected = [
         (date.fromisoformat(item["details"]["dateNext"]), cents(item["details"]["amountNext"]))
         for item in answers.contracts
