@@ -83,9 +83,9 @@ def _compare(services: Services, caller: Caller, assumptions: Sequence[Assumptio
         with reading_for(services, caller) as owner:
             comparison = what_if.compare(owner, assumptions, options)
     except NoSalary as error:
-        raise wrong(f"assumptions.{error.number}.kind", NO_SALARY, sent_value=AssumptionKind.CHANGE_SALARY.value) from error
+        raise wrong(f"assumptions[{error.number}].kind", NO_SALARY, sent_value=AssumptionKind.CHANGE_SALARY.value) from error
     except UnknownContract as error:
-        raise wrong(f"assumptions.{error.number}.contractId", UNKNOWN) from error
+        raise wrong(f"assumptions[{error.number}].contractId", UNKNOWN) from error
     return Response(orjson.dumps(_body(comparison, assumptions)), media_type=JSON)
 
 
@@ -93,7 +93,7 @@ def _assumption(number: int, item: AssumptionInput) -> Assumption:
     """The assumption of a request; what it does not say about a child is what the law says."""
     field = NEEDED_FIELDS.get(item.kind)
     if (field == "contractId" and item.contract_id is None) or (field == "amount" and item.amount is None):
-        raise Problem(400, mistakes=missing(f"assumptions.{number}.{field}"))
+        raise Problem(400, mistakes=missing(f"assumptions[{number}].{field}"))
     if item.kind is AssumptionKind.CANCEL_CONTRACT:
         return Assumption(item.kind, contract=(item.contract_id or "").rpartition(".")[2])
     is_child = item.kind is AssumptionKind.CHILD_BORN

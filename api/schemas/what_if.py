@@ -4,7 +4,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Annotated
 
-from pydantic import AfterValidator, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
 from analytics.analyses.what_if import AssumptionKind
 from api.schemas.analyses import AffordabilityBody, CashflowBody, CreditRiskBody, DisposableMoneyBody, Nothing
@@ -18,13 +18,9 @@ CHILD_COSTS = Decimal("486.00")
 """The minimum maintenance of a child below six since January 2026 (Mindestunterhaltsverordnung)."""
 
 
-def _monthly(value: Decimal) -> Decimal:
-    if not 0 <= value <= MAX_MONTHLY_AMOUNT:
-        raise ValueError("amount out of range")
-    return value
-
-
-MonthlyAmount = Annotated[Amount, AfterValidator(_monthly)]
+MonthlyAmount = Annotated[
+    Amount, Field(ge=0, le=MAX_MONTHLY_AMOUNT, json_schema_extra={"minimum": 0, "maximum": int(MAX_MONTHLY_AMOUNT)})
+]
 
 
 class AssumptionInput(Wire):
