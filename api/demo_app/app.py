@@ -186,7 +186,10 @@ async def correct(request: Request, tenant: DemoTenant) -> Response:
     """Corrects the category of a booking, and shows what follows from it."""
     fields = await StrictRequest(request.scope, request.receive).fields()
     name = request.path_params["booking"]
+    is_live, partnered = bool(request.headers.get(LIVE)), None
     async with _visit(request, tenant) as visit:
+        if is_live:  # before the correction, all tags lie ready
+            partnered = await views.load_partners(visit, _shown_bookings(request))
         try:
             await visit.choose_category(name, fields.get("category", ""), change_existing=bool(fields.get("all")))
         except UserUnknown:
@@ -195,8 +198,8 @@ async def correct(request: Request, tenant: DemoTenant) -> Response:
             if refused.status not in (400, 404, 409):
                 raise
             return await _booking(request, tenant, FAILURES["category"])
-    if request.headers.get(LIVE):
-        return await _overview(request, tenant)
+    if is_live:
+        return await _overview(request, tenant, partnered=partnered)
     return RedirectResponse(f"{ROOT}/overview?corrected=1#b-{quote(name, safe='')}", 303)
 
 
@@ -317,10 +320,12 @@ async def _overview(
     comparison: dict[str, Any] | None = None,
     problem: Notice | None = None,
     more_calls: list[Call] | None = None,
+    partnered: list[dict[str, Any]] | None = None,
 ) -> Response:
-    shown = views.MAX_SHOWN_BOOKINGS if request.query_params.get("all") == "1" else views.SHOWN_BOOKINGS
+    shown = _shown_bookings(request)
     async with _visit(request, tenant) as visit:
-        answers = await views.load(visit, datetime.now(UTC).date(), shown)
+        partnered = await views.load_partners(visit, shown) if partnered is None else partnered
+        answers = await views.load(visit, datetime.now(UTC).date(), partnered)
         calls = sorted([*visit.calls, *(more_calls or [])], key=lambda call: call.started_at)
     if not answers.accesses:
         return RedirectResponse(ROOT, 303)
@@ -369,6 +374,10 @@ async def _booking(request: Request, tenant: DemoTenant, notice: Notice | None =
     if view is None:
         raise Refused(404)
     return _render(request, "booking.html", notice=notice, booking=view, groups=category_groups(items, view.amount))
+
+
+def _shown_bookings(request: Request) -> int:
+    return views.MAX_SHOWN_BOOKINGS if request.query_params.get("all") == "1" else views.SHOWN_BOOKINGS
 
 
 def _view(request: Request) -> str:

@@ -133,8 +133,14 @@ class Conclusion:
     confidence: float
 
 
-async def load(visit: DemoVisit, today: date, shown_bookings: int = SHOWN_BOOKINGS) -> Answers:
-    """All responses about the visitor that the page of a day needs, with as many bookings as it shows."""
+async def load_partners(visit: DemoVisit, shown_bookings: int) -> list[dict[str, Any]]:
+    """The bookings that a page shows, with their partners. No correction changes these."""
+    listed: list[dict[str, Any]] = await visit.read(BOOKINGS, tag="business-partners", limit=str(shown_bookings))
+    return listed
+
+
+async def load(visit: DemoVisit, today: date, partnered: list[dict[str, Any]]) -> Answers:
+    """All responses about the visitor that the page of a day needs, with the bookings of `load_partners`."""
     first_month = today.replace(year=today.year - 1, day=1)
     accesses = await visit.read(ACCESSES)
     answers = await asyncio.gather(
@@ -148,9 +154,8 @@ async def load(visit: DemoVisit, today: date, shown_bookings: int = SHOWN_BOOKIN
         visit.read(f"{ANALYSES}/affordability"),
         visit.read(f"{ANALYSES}/credit-risk"),
         visit.read(BOOKINGS, tag="categories", limit=str(LOADED_BOOKINGS)),
-        visit.read(BOOKINGS, tag="business-partners", limit=str(shown_bookings)),
     )
-    return Answers(accesses, *answers)
+    return Answers(accesses, *answers, partnered)
 
 
 def is_pending(answers: Answers) -> bool:

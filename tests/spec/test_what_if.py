@@ -26,8 +26,8 @@ def compare(customer: Customer, *assumptions: dict[str, Any]) -> dict[str, Any]:
 
 
 def difference(customer: Customer, *assumptions: dict[str, Any]) -> dict[str, Any]:
-    body: dict[str, Any] = compare(customer, *assumptions)["differences"]
-    return body
+    differences: dict[str, Any] = compare(customer, *assumptions)["differences"]
+    return differences
 
 
 def contract(customer: Customer, partner: str) -> dict[str, Any]:
@@ -36,7 +36,7 @@ def contract(customer: Customer, partner: str) -> dict[str, Any]:
 
 
 def test_anonymous_and_the_wrong_scope(http: httpx.Client, r1: TenantUnderTest) -> None:
-    body = {"assumptions": []}
+    body: dict[str, list[Any]] = {"assumptions": []}
     assert http.post(f"/customer/v2{PATH}", json=body).status_code == 401
     assert http.post(f"/customer/v2{PATH}", json=body, headers=r1.bearer()).status_code == 403
 

@@ -86,7 +86,8 @@ document.addEventListener("submit", async (event) => {
   say(texts.busy);
   performance.mark("correction-sent");
   try {
-    const page = await load(form.action, { method: "POST", body: new URLSearchParams(new FormData(form)) });
+    const address = form.action.includes("?") ? form.action : form.action + location.search;
+    const page = await load(address, { method: "POST", body: new URLSearchParams(new FormData(form)) });
     const refused = page.querySelector("form[data-live]") && !page.querySelector("[data-part]") && page.querySelector(".notice-bad");
     if (refused) {
       say(refused.textContent.trim());
@@ -95,6 +96,7 @@ document.addEventListener("submit", async (event) => {
     const changes = take(page, { marked: true });
     performance.measure("correction", "correction-sent");
     const target = document.getElementById(form.dataset.live);
+    if (form.matches(".correction")) target?.querySelector("a[data-fetch]")?.replaceWith(form); // so that nothing moves
     target?.querySelector(":scope > summary")?.focus({ preventScroll: true });
     if (form.isConnected || form.dataset.live !== "was") say(changes.length ? texts.changed : texts.same, changes.slice(0, 5));
     else toast.replaceChildren();
