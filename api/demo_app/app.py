@@ -322,9 +322,9 @@ async def _overview(
     more_calls: list[Call] | None = None,
     partnered: list[dict[str, Any]] | None = None,
 ) -> Response:
-    shown = _shown_bookings(request)
+    max_bookings = _shown_bookings(request)
     async with _visit(request, tenant) as visit:
-        partnered = await views.load_partners(visit, shown) if partnered is None else partnered
+        partnered = await views.load_partners(visit, max_bookings) if partnered is None else partnered
         answers = await views.load(visit, datetime.now(UTC).date(), partnered)
         calls = sorted([*visit.calls, *(more_calls or [])], key=lambda call: call.started_at)
     if not answers.accesses:
@@ -350,8 +350,8 @@ async def _overview(
         accounts=accounts,
         total=views.total(accounts),
         fetched=views.is_fetched(answers),
-        days=by_day(bookings[:shown]),
-        more_bookings=len(bookings) > shown,
+        days=by_day(bookings[:max_bookings]),
+        more_bookings=len(bookings) > max_bookings,
         contracts=views.contracts(answers),
         months=months,
         categories=views.categories(answers, months),
@@ -405,11 +405,11 @@ def _language(request: Request) -> Language:
 
 
 def _with_language(response: Response, request: Request) -> Response:
-    """The response that makes the browser remember a language, if it was chosen in this request."""
-    chosen = request.query_params.get("lang", "")
-    if chosen in LANGUAGES:
+    """The response that makes the browser remember a language, if it was language in this request."""
+    language = request.query_params.get("lang", "")
+    if language in LANGUAGES:
         is_https = _settings(request).base_url.startswith("https:")
-        response.set_cookie(LANGUAGE_COOKIE, chosen, COOKIE_SECONDS, path=ROOT, secure=is_https, httponly=True, samesite="lax")
+        response.set_cookie(LANGUAGE_COOKIE, language, COOKIE_SECONDS, path=ROOT, secure=is_https, httponly=True, samesite="lax")
     return response
 
 
@@ -432,8 +432,8 @@ def _pages(language: Language) -> Environment:
     def said(text: Text) -> str:
         return translated(*text)
 
-    written = (formats.money, formats.whole_money, formats.percent, formats.day, formats.long_day)
-    environment.filters |= {function.__name__: partial(function, language=language) for function in written}
+    number_filters = (formats.money, formats.whole_money, formats.percent, formats.day, formats.long_day)
+    environment.filters |= {function.__name__: partial(function, language=language) for function in number_filters}
     environment.filters |= {
         "bar": charts.bar,
         "stacked": charts.stacked,
@@ -442,8 +442,8 @@ def _pages(language: Language) -> Environment:
         "signed": formats.signed,
         "excerpt": excerpt,
     }
-    drawn = (charts.cashflow, curves.draw_money, curves.draw_events)
-    environment.globals |= {function.__name__: partial(function, language=language) for function in drawn}
+    chart_functions = (charts.cashflow, curves.draw_money, curves.draw_events)
+    environment.globals |= {function.__name__: partial(function, language=language) for function in chart_functions}
     environment.globals |= {"t": translated, "people": PEOPLE, "today_of": date.fromisoformat}
     return environment
 

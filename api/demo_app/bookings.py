@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from api.demo_app.formats import cents
+from api.schemas.transactions import WIRE_NAMES
 
 LOGO_COLOURS = 8
 UNKNOWN_PARTNER = "UNKNOWN"
@@ -69,22 +70,27 @@ def category_groups(items: Iterable[dict[str, Any]], amount_cents: int) -> list[
     return [CategoryGroup(names[name], tuple(children[name])) for name in allowed if name in children and name in names]
 
 
+def booking_field(item: dict[str, Any], name: str) -> Any:
+    """The value of a field of a booking by our name for it; None if the booking has none."""
+    return item.get(WIRE_NAMES[name])
+
+
 def _view(item: dict[str, Any], partner: dict[str, Any] | None) -> BookingView:
     tag = item["tags"][0]
-    known_partner = partner is not None and partner["systemName"] != UNKNOWN_PARTNER
-    name = (partner or {}).get("displayName") if known_partner else None
-    shown_name = name or (item.get("gegenkontoInhaber") or "").strip() or (item.get("verwendungszweck") or "").strip()[:40]
-    shown_name = shown_name or (item.get("buchungstext") or NAMELESS).capitalize()
+    has_partner = partner is not None and partner["systemName"] != UNKNOWN_PARTNER
+    purpose = " ".join((booking_field(item, "purpose") or "").split())
+    name = (partner or {}).get("displayName") if has_partner else (booking_field(item, "counterparty_name") or "").strip()
+    name = name or purpose[:40] or (booking_field(item, "booking_text") or NAMELESS).capitalize()
     return BookingView(
         id=item["id"],
-        day=item["buchungsdatum"][:10],
-        name=shown_name,
-        monogram=monogram(shown_name),
-        colour=logo_colour(shown_name),
-        purpose=" ".join((item.get("verwendungszweck") or "").split()),
-        amount=cents(item["betrag"]),
-        currency=item["waehrung"],
-        pending=bool(item.get("vorgemerkt")),
+        day=booking_field(item, "booked_on")[:10],
+        name=name,
+        monogram=monogram(name),
+        colour=logo_colour(name),
+        purpose=purpose,
+        amount=cents(booking_field(item, "amount")),
+        currency=booking_field(item, "currency"),
+        pending=bool(booking_field(item, "pending")),
         category=tag["tagTreeItem"]["systemName"],
         category_name=tag["tagTreeItem"]["displayName"],
         confidence=float(tag["details"]["confidenceLevel"]),

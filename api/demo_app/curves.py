@@ -123,16 +123,16 @@ def draw_events(days: Sequence[date], until: date, name: str, width: int = 760, 
 
 def _placed(centres: Sequence[float]) -> list[tuple[int, float, float]]:
     """The number, place and height of each dot; one that would cover another goes higher or aside."""
-    placed: list[tuple[int, float, float]] = []
+    dots: list[tuple[int, float, float]] = []
     for number, x in sorted(enumerate(centres, 1), key=lambda item: item[1]):
         heights = (AXIS_Y - 14, AXIS_Y - 39)
         free = [
             height
             for height in heights
-            if all(abs(x - other_x) >= MIN_DOT_DISTANCE or other_height != height for _, other_x, other_height in placed)
+            if all(abs(x - other_x) >= MIN_DOT_DISTANCE or other_height != height for _, other_x, other_height in dots)
         ]
-        placed.append((number, x, free[0] if free else heights[1]))
-    return placed
+        dots.append((number, x, free[0] if free else heights[1]))
+    return dots
 
 
 def _by_day(flows: Iterable[tuple[date, int]]) -> dict[date, int]:

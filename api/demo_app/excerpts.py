@@ -21,8 +21,8 @@ def excerpt(text: str) -> str:
         content = json.loads(text)
     except ValueError:
         return ""
-    written = json.dumps(_cut(content, 0), indent=2, ensure_ascii=False)
-    return written if len(written) <= MAX_CHARACTERS else f"{written[:MAX_CHARACTERS].rpartition(chr(10))[0]}\n{MORE}"
+    layout = json.dumps(_cut(content, 0), indent=2, ensure_ascii=False)
+    return layout if len(layout) <= MAX_CHARACTERS else f"{layout[:MAX_CHARACTERS].rpartition(chr(10))[0]}\n{MORE}"
 
 
 def call_of(calls: list[Call], path: str) -> Call | None:

@@ -244,8 +244,10 @@ class DemoVisit:
         is_json = full_path.startswith((CUSTOMER, "/ai/")) and response.headers.get("Content-Type", "").startswith(
             "application/json"
         )
-        answer, sent = (response.text, json.dumps(arguments["json"]) if "json" in arguments else "") if is_json else ("", "")
-        self.calls.append(Call(method, full_path, response.status_code, milliseconds, started_at, source, answer, sent))
+        answer, request_body = (
+            (response.text, json.dumps(arguments["json"]) if "json" in arguments else "") if is_json else ("", "")
+        )
+        self.calls.append(Call(method, full_path, response.status_code, milliseconds, started_at, source, answer, request_body))
         return response
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from api.demo_app.bookings import BookingView, bookings, logo_colour, monogram
+from api.demo_app.bookings import BookingView, booking_field, bookings, logo_colour, monogram
 from api.demo_app.cancelling import cancelling
 from api.demo_app.charts import ExpectedMonth, Month
 from api.demo_app.curves import CurvePoint, MoneyCurve, money_curve
@@ -323,11 +323,11 @@ def curve(answers: Answers) -> MoneyCurve | None:
     today = date.fromisoformat(updated) if updated else since
     if not since <= today < payday:
         return None
-    counted = set(details["transactionIds"])
+    counted_ids = set(details["transactionIds"])
     flows = [
-        (date.fromisoformat(item["buchungsdatum"][:10]), cents(item["betrag"]))
+        (date.fromisoformat(booking_field(item, "booked_on")[:10]), cents(booking_field(item, "amount")))
         for item in answers.categorised
-        if item["id"] in counted
+        if item["id"] in counted_ids
     ]
     not_loaded = cents(details["amountCurrentlyLeft"]) - sum(amount for _, amount in flows)
     bookings_since = [*flows, (since, not_loaded)]
