@@ -16,6 +16,8 @@ AXIS_HEIGHT = 92
 AXIS_Y = 52
 DOT_RADIUS = 13
 MIN_DOT_DISTANCE = 2 * DOT_RADIUS + 2
+MIN_TICK_DISTANCE = 42
+"""The width of a year, so that no year covers the next one or today."""
 CURVE_TITLE = Text("Was bis zum Gehalt bleibt", "What is left until payday")
 AXIS_TITLE = Text("Ereignisse im Leben", "Life events")
 PAYDAY, TODAY = Text("Gehalt", "Payday"), Text("heute", "today")
@@ -111,7 +113,8 @@ def draw_events(days: Sequence[date], until: date, name: str, width: int = 760, 
         start = max(first, date(year, 1, 1))
         x = place(start)
         ET.SubElement(chart, "line", {"class": "axis", **points(x, AXIS_Y, x, AXIS_Y + 6)})
-        if x < width - 30:
+        next_x = place(min(until, date(year + 1, 1, 1)))
+        if next_x - x > MIN_TICK_DISTANCE:
             text(chart, "tick", x, AXIS_Y + 24, str(year), anchor="start" if x < 20 else "middle")
     text(chart, "tick", width, AXIS_Y + 24, _said(TODAY, language), anchor="end")
     for number, x, height in _placed([place(on) for on in days]):
