@@ -155,7 +155,7 @@ async def load(visit: DemoVisit, today: date, partnered: list[dict[str, Any]]) -
         visit.read(f"{ANALYSES}/credit-risk"),
         visit.read(BOOKINGS, tag="categories", limit=str(LOADED_BOOKINGS)),
     )
-    return Answers(accesses, *answers, partnered)
+    return Answers(accesses, *answers, partnered=partnered)
 
 
 def is_pending(answers: Answers) -> bool:
