@@ -53,6 +53,7 @@ class Answers:
     """All responses of the interface about a customer."""
 
     accesses: dict[str, Any]
+    partnered: list[dict[str, Any]]
     products: list[dict[str, Any]]
     contracts: list[dict[str, Any]]
     cashflow: list[dict[str, Any]]
@@ -63,7 +64,6 @@ class Answers:
     affordability: dict[str, Any]
     credit_risk: dict[str, Any]
     categorised: list[dict[str, Any]]
-    partnered: list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ async def load(visit: DemoVisit, today: date, partnered: list[dict[str, Any]]) -
         visit.read(f"{ANALYSES}/credit-risk"),
         visit.read(BOOKINGS, tag="categories", limit=str(LOADED_BOOKINGS)),
     )
-    return Answers(accesses, *answers, partnered=partnered)
+    return Answers(accesses, partnered, *answers)
 
 
 def is_pending(answers: Answers) -> bool:

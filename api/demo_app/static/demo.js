@@ -30,17 +30,18 @@ for (const box of document.querySelectorAll("[data-drop]")) {
 
 // A message at the lower edge, which moves nothing.
 const say = (title, lines = []) => {
-  toast.replaceChildren();
+  const card = Object.assign(document.createElement("div"), { className: "toast-card" });
   const head = document.createElement("p");
   head.append(Object.assign(document.createElement("strong"), { textContent: title }));
-  toast.append(head);
+  card.append(head);
   if (lines.length) {
     const list = document.createElement("ul");
     for (const line of lines) list.append(Object.assign(document.createElement("li"), { textContent: line }));
     const close = Object.assign(document.createElement("button"), { type: "button", textContent: texts.close });
     close.addEventListener("click", () => toast.replaceChildren());
-    toast.append(list, close);
+    card.append(list, close);
   }
+  toast.replaceChildren(card);
 };
 
 const parts = () => [...document.querySelectorAll("[data-part]")];
