@@ -4,7 +4,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Annotated
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, WithJsonSchema
 
 from analytics.analyses.what_if import AssumptionKind
 from api.schemas.analyses import AffordabilityBody, CashflowBody, CreditRiskBody, DisposableMoneyBody, Nothing
@@ -19,7 +19,9 @@ CHILD_COSTS = Decimal("486.00")
 
 
 MonthlyAmount = Annotated[
-    Amount, Field(ge=0, le=MAX_MONTHLY_AMOUNT, json_schema_extra={"minimum": 0, "maximum": int(MAX_MONTHLY_AMOUNT)})
+    Amount,
+    Field(ge=0, le=MAX_MONTHLY_AMOUNT),
+    WithJsonSchema({"type": "number", "minimum": 0, "maximum": int(MAX_MONTHLY_AMOUNT), "examples": [250]}),
 ]
 
 
