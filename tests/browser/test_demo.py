@@ -111,8 +111,8 @@ def test_a_correction_shows_its_effect_at_once_and_moves_nothing(visitor: Browse
     page.evaluate(WATCH_SHIFTS)
     booking.get_by_role("button", name="Übernehmen").tap()
     expect(page.locator("#toast")).to_contain_text("Geändert", timeout=PATIENCE)
-    expect(booking.locator(".changed")).to_have_text("Hobby")
-    expect(page.locator("#haushalt-teil .changed").first).to_be_visible()
+    expect(booking.locator(".changed")).to_have_text("Hobby", timeout=PATIENCE)
+    expect(page.locator("#haushalt-teil .changed").first).to_be_visible(timeout=PATIENCE)
     assert sum(page.evaluate("window.shifts")) < MAX_SHIFT
     assert complaints == []
     page.close()
@@ -140,7 +140,7 @@ def test_all_ways_work_without_script(browser: Browser, stack: Stack, visitor: B
     page.goto("/demo/overview")
     page.get_by_label("… eine neue Miete käme dazu").fill("400")
     page.get_by_role("button", name="Rechnen").tap()
-    expect(page.locator("table.compare")).to_contain_text("\N{MINUS SIGN}400")
+    expect(page.locator("table.compare")).to_contain_text("\N{MINUS SIGN}400", timeout=PATIENCE)
     page.goto("/demo/overview?all=1")
     booking = page.locator("#buchungen-teil details.booking", has=page.get_by_text("Netflix", exact=True)).first
     booking.locator("summary").tap()
@@ -148,9 +148,9 @@ def test_all_ways_work_without_script(browser: Browser, stack: Stack, visitor: B
     page.locator("select[name=category]").select_option("EDUCATION_TRAINING")
     page.get_by_role("button", name="Übernehmen").tap()
     page.wait_for_url("**/demo/overview?corrected=1*")
-    expect(page.get_by_text("Danke, gemerkt.")).to_be_visible()
+    expect(page.get_by_text("Danke, gemerkt.")).to_be_visible(timeout=PATIENCE)
     page.get_by_role("link", name="Das bekommt der Mandant").tap()
-    expect(page.locator(".api").first).to_be_visible()
+    expect(page.locator(".api").first).to_be_visible(timeout=PATIENCE)
     page.get_by_role("link", name="English").tap()
-    expect(page.get_by_role("heading", name="Hello, Erika Muster")).to_be_visible()
+    expect(page.get_by_role("heading", name="Hello, Erika Muster")).to_be_visible(timeout=PATIENCE)
     context.close()
