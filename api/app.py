@@ -37,6 +37,7 @@ from api.routes import (
     transfers,
     webform,
     webhooks,
+    what_if,
 )
 from api.services import Services
 from api.webform import render
@@ -59,6 +60,7 @@ ROUTERS = (
     webform.routes,
     corrections.routes,
     analyses.routes,
+    what_if.routes,
     products.platform,
     records.routes,
     corrections.platform,

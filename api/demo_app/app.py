@@ -6,10 +6,11 @@ import logging
 import re
 import secrets
 from collections.abc import Awaitable, Callable
-from functools import cache
+from datetime import UTC, date, datetime
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 from fastapi import FastAPI
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -18,12 +19,19 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Match, Route
 from starlette.types import Scope
 
-from api.demo_app import charts, formats, views
-from api.demo_app.tenant import ACCESSES, DemoTenant, DemoVisit, Refused, Tokens, UserUnknown, read
-from api.demo_app.texts import FAILURES, REENTRY, Notice, refusal, unreadable, uploaded
+from api.demo_app import charts, curves, formats, views
+from api.demo_app.assumptions import NoAmount, assumptions, compared
+from api.demo_app.bookings import bookings as booking_views
+from api.demo_app.bookings import by_day, category_groups
+from api.demo_app.excerpts import call_of, excerpt
+from api.demo_app.people import BY_LOGIN, PEOPLE, PIN
+from api.demo_app.tenant import ACCESSES, NAME, PEOPLE_NAME, Call, DemoTenant, DemoVisit, Refused, Tokens, UserUnknown, read
+from api.demo_app.texts import CORRECTED, FAILURES, REENTRY, Notice, refusal, unreadable, uploaded
 from api.http.errors import Problem
+from api.http.negotiation import language_of
 from api.http.responses import SVG
 from api.http.route import UPLOAD, StrictRequest
+from api.schemas.languages import Language, Text
 from warehouse.settings import Settings
 
 ROOT = "/demo"
@@ -35,6 +43,15 @@ FOLDER = Path(__file__).parent / "static"
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 TOKENS = "demo_tokens"
 COUNT = re.compile("[0-9]{1,6}")
+VISITOR = re.compile("p?[0-9a-f]{32}")
+PERSON = "p"
+"""The first letter of the cookie of visitors who are a person of the demo bank."""
+LANGUAGES: dict[str, Language] = {"de": "de", "en": "en"}
+LANGUAGE_COOKIE = "kontor-demo-language"
+LIVE = "x-live"
+"""The header of requests by the page's script, which takes the parts that have changed out of the page."""
+VIEWS = ("customer", "tenant")
+CATEGORY_ITEMS = "/tags/v1/tag-trees/1/tag-tree-items"
 Page = Callable[[Request, DemoTenant], Awaitable[Response]]
 
 
@@ -57,7 +74,8 @@ def page(path: str, method: str = "GET", *, takes_files: bool = False) -> Callab
     def register(show: Page) -> DemoRoute:
         async def respond(request: Request) -> Response:
             settings = _settings(request)
-            tenant = read(_credentials(settings), settings.base_url)
+            name = PEOPLE_NAME if request.cookies.get(_cookie(settings.base_url), "").startswith(PERSON) else NAME
+            tenant = read(_credentials(settings), settings.base_url, name)
             if tenant is None:
                 return _failure(request, Refused(404))
             if method == "POST" and not _is_own(request, tenant):
@@ -65,7 +83,7 @@ def page(path: str, method: str = "GET", *, takes_files: bool = False) -> Callab
             if (elsewhere := _canonical(request, tenant)) is not None:
                 return RedirectResponse(elsewhere, 307)
             try:
-                return await show(request, tenant)
+                return _with_language(await show(request, tenant), request)
             except Problem as problem:
                 return _failure(request, Refused(problem.status_code))
             except UserUnknown:
@@ -86,9 +104,29 @@ async def welcome(request: Request, tenant: DemoTenant) -> Response:
     return await _welcome(request, tenant)
 
 
+@page("/people", "POST")
+async def become(request: Request, tenant: DemoTenant) -> Response:
+    """Makes the visitor one of the demo bank's people, as a new user of the regulated tenant."""
+    person = BY_LOGIN.get((await StrictRequest(request.scope, request.receive).fields()).get("person", ""))
+    people_tenant = read(_credentials(_settings(request)), tenant.base_url, PEOPLE_NAME)
+    if person is None or people_tenant is None:
+        raise Refused(404)
+    visitor = _new_visitor(people_tenant)
+    async with DemoVisit(people_tenant, _tokens(request), visitor) as visit:
+        await visit.register()
+        await visit.connect_person(person.login, PIN, _public_ip(request))
+    return _with_cookie(RedirectResponse(f"{ROOT}/overview", 303), tenant, visitor)
+
+
 @page("/connect", "POST")
 async def connect(request: Request, tenant: DemoTenant) -> Response:
-    """Sends the visitor to the form, as a user that is created if there is none."""
+    """Sends the visitor to the form, as a user that is created if there is none. A person of the demo bank becomes a new one."""
+    if tenant.name != NAME:
+        form_tenant = read(_credentials(_settings(request)), tenant.base_url)
+        if form_tenant is None:
+            raise Refused(404)
+        visitor = secrets.token_hex(16)
+        return _with_cookie(RedirectResponse(await _begin(request, form_tenant, visitor), 303), tenant, visitor)
     visitor = _visitor(request, tenant) or secrets.token_hex(16)
     try:
         address = await _begin(request, tenant, visitor)
@@ -103,11 +141,11 @@ async def upload(request: Request, tenant: DemoTenant) -> Response:
     """Takes the visitor's own statement files, and leads to the overview; or says why they cannot be read."""
     form = await StrictRequest(request.scope, request.receive).body()
     content_type = request.headers.get("content-type", "")
-    visitor = _visitor(request, tenant) or secrets.token_hex(16)
+    visitor = _visitor(request, tenant) or _new_visitor(tenant)
     try:
         answer = await _upload(request, tenant, visitor, form, content_type)
     except UserUnknown:  # the cookie is of an earlier demo
-        visitor = secrets.token_hex(16)
+        visitor = _new_visitor(tenant)
         answer = await _upload(request, tenant, visitor, form, content_type)
     except Refused as refused:
         if refused.status not in (400, 413, 415):
@@ -131,9 +169,55 @@ async def back(request: Request, tenant: DemoTenant) -> Response:
 async def overview(request: Request, tenant: DemoTenant) -> Response:
     """What the interface says about the visitor."""
     notice = REENTRY["FINISHED"] if request.query_params.get("done") == "1" else None
+    notice = CORRECTED if request.query_params.get("corrected") == "1" else notice
     if COUNT.fullmatch(count := request.query_params.get("new", "")):
         notice = uploaded(int(count))
     return await _overview(request, tenant, notice)
+
+
+@page("/bookings/{booking}")
+async def booking(request: Request, tenant: DemoTenant) -> Response:
+    """The form in which a visitor corrects the category of a booking; the script takes it out of this page."""
+    return await _booking(request, tenant)
+
+
+@page("/bookings/{booking}", "POST")
+async def correct(request: Request, tenant: DemoTenant) -> Response:
+    """Corrects the category of a booking, and shows what follows from it."""
+    fields = await StrictRequest(request.scope, request.receive).fields()
+    name = request.path_params["booking"]
+    is_live, partnered = bool(request.headers.get(LIVE)), None
+    async with _visit(request, tenant) as visit:
+        if is_live:  # before the correction, all tags lie ready
+            partnered = await views.load_partners(visit, _shown_bookings(request))
+        try:
+            await visit.choose_category(name, fields.get("category", ""), change_existing=bool(fields.get("all")))
+        except UserUnknown:
+            raise
+        except Refused as refused:
+            if refused.status not in (400, 404, 409):
+                raise
+            return await _booking(request, tenant, FAILURES["category"])
+    if is_live:
+        return await _overview(request, tenant, partnered=partnered)
+    return RedirectResponse(f"{ROOT}/overview?corrected=1#b-{quote(name, safe='')}", 303)
+
+
+@page("/what-if", "POST")
+async def what_if(request: Request, tenant: DemoTenant) -> Response:
+    """The overview, with what would be if the visitor's assumptions were true."""
+    fields = await StrictRequest(request.scope, request.receive).fields()
+    async with _visit(request, tenant) as visit:
+        try:
+            answer = await visit.compare(assumptions(fields))
+        except UserUnknown:
+            raise
+        except (Refused, NoAmount) as problem:
+            if isinstance(problem, Refused) and problem.status != 400:
+                raise
+            return await _overview(request, tenant, assumed=fields, problem=FAILURES["assumption"])
+        calls = list(visit.calls)
+    return await _overview(request, tenant, assumed=fields, comparison=compared(answer), more_calls=calls)
 
 
 @page("/report")
@@ -185,7 +269,11 @@ async def asset(request: Request) -> Response:
 
 ROUTES = (
     welcome,
+    become,
     connect,
+    booking,
+    correct,
+    what_if,
     upload,
     back,
     overview,
@@ -223,20 +311,38 @@ async def _upload(request: Request, tenant: DemoTenant, visitor: str, form: byte
 
 
 async def _overview(
-    request: Request, tenant: DemoTenant, notice: Notice | None = None, typed: dict[str, str] | None = None
+    request: Request,
+    tenant: DemoTenant,
+    notice: Notice | None = None,
+    typed: dict[str, str] | None = None,
+    *,
+    assumed: dict[str, str] | None = None,
+    comparison: dict[str, Any] | None = None,
+    problem: Notice | None = None,
+    more_calls: list[Call] | None = None,
+    partnered: list[dict[str, Any]] | None = None,
 ) -> Response:
+    max_bookings = _shown_bookings(request)
     async with _visit(request, tenant) as visit:
-        answers = await views.load(visit)
-        calls = sorted(visit.calls, key=lambda call: call.started_at)
+        partnered = await views.load_partners(visit, max_bookings) if partnered is None else partnered
+        answers = await views.load(visit, datetime.now(UTC).date(), partnered)
+        calls = sorted([*visit.calls, *(more_calls or [])], key=lambda call: call.started_at)
     if not answers.accesses:
         return RedirectResponse(ROOT, 303)
-    months, accounts = views.months(answers), views.accounts(answers)
+    months, accounts, bookings = views.months(answers), views.accounts(answers), views.booking_views(answers)
     return _render(
         request,
         "overview.html",
         notice=notice,
         typed=typed or {},
+        assumed=assumed or {},
+        comparison=comparison,
+        problem=problem,
         calls=calls,
+        api=partial(call_of, calls),
+        view=_view(request),
+        is_person=tenant.name == PEOPLE_NAME,
+        person=next((person for person in PEOPLE if person.name == views.owner(answers)), None),
         pending=views.is_pending(answers),
         messages=views.messages(answers),
         owner=views.owner(answers),
@@ -244,20 +350,67 @@ async def _overview(
         accounts=accounts,
         total=views.total(accounts),
         fetched=views.is_fetched(answers),
+        days=by_day(bookings[:max_bookings]),
+        more_bookings=len(bookings) > max_bookings,
         contracts=views.contracts(answers),
         months=months,
         categories=views.categories(answers, months),
         disposable=views.disposable(answers),
+        curve=views.curve(answers),
         events=views.findings(answers.events),
         stages=views.findings(answers.stages),
         triggers=views.findings(answers.triggers),
         household=views.affordability(answers),
+        risk=views.credit_risk(answers),
     )
 
 
+async def _booking(request: Request, tenant: DemoTenant, notice: Notice | None = None) -> Response:
+    async with _visit(request, tenant) as visit:
+        listed = await visit.read(views.BOOKINGS, tag="categories", limit=str(views.LOADED_BOOKINGS))
+        items = await visit.read(CATEGORY_ITEMS)
+    name = request.path_params["booking"]
+    view = next((item for item in booking_views(listed, []) if item.id == name), None)
+    if view is None:
+        raise Refused(404)
+    return _render(request, "booking.html", notice=notice, booking=view, groups=category_groups(items, view.amount))
+
+
+def _shown_bookings(request: Request) -> int:
+    return views.MAX_SHOWN_BOOKINGS if request.query_params.get("all") == "1" else views.SHOWN_BOOKINGS
+
+
+def _view(request: Request) -> str:
+    """What the page shows: what the customer sees, or what the tenant gets."""
+    view = request.query_params.get("view", "")
+    return view if view in VIEWS else VIEWS[0]
+
+
 def _render(request: Request, template: str, status: int = 200, **values: Any) -> Response:
-    text = _pages().get_template(template).render(root=ROOT, assets=_assets(), docs=_settings(request).docs, **values)
-    return HTMLResponse(text, status, {"Content-Security-Policy": CONTENT_POLICY})
+    language = _language(request)
+    other = "de" if language == "en" else "en"
+    is_page = request.method == "GET"
+    query = {name: value for name, value in request.query_params.items() if name in ("view", "all")} if is_page else {}
+    values |= {"root": ROOT, "assets": _assets(), "docs": _settings(request).docs, "language": language, "other": other}
+    values["switch"] = f"{request.url.path if is_page else f'{ROOT}/overview'}?{urlencode({**query, 'lang': other})}"
+    text = _pages(language).get_template(template).render(**values)
+    headers = {"Content-Security-Policy": CONTENT_POLICY, "Content-Language": language, "Vary": "Accept-Language, Cookie"}
+    return HTMLResponse(text, status, headers)
+
+
+def _language(request: Request) -> Language:
+    """The language that the visitor chose, else the one that the browser prefers."""
+    chosen = request.query_params.get("lang", "") or request.cookies.get(LANGUAGE_COOKIE, "")
+    return LANGUAGES.get(chosen) or language_of(request.headers.raw)
+
+
+def _with_language(response: Response, request: Request) -> Response:
+    """The response that makes the browser remember a language, if it was language in this request."""
+    language = request.query_params.get("lang", "")
+    if language in LANGUAGES:
+        is_https = _settings(request).base_url.startswith("https:")
+        response.set_cookie(LANGUAGE_COOKIE, language, COOKIE_SECONDS, path=ROOT, secure=is_https, httponly=True, samesite="lax")
+    return response
 
 
 def _failure(request: Request, refused: Refused) -> Response:
@@ -267,20 +420,31 @@ def _failure(request: Request, refused: Refused) -> Response:
 
 
 @cache
-def _pages() -> Environment:
+def _pages(language: Language) -> Environment:
+    """The templates of a language; `t` takes a text in both, and gives the one of the page."""
     environment = Environment(
         loader=PackageLoader("api.demo_app"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+
+    def translated(german: str, english: str) -> str:
+        return english if language == "en" else german
+
+    def said(text: Text) -> str:
+        return translated(*text)
+
+    number_filters = (formats.money, formats.whole_money, formats.percent, formats.day, formats.long_day)
+    environment.filters |= {function.__name__: partial(function, language=language) for function in number_filters}
     environment.filters |= {
-        "money": formats.money,
-        "whole_money": formats.whole_money,
-        "percent": formats.percent,
-        "day": formats.day,
         "bar": charts.bar,
         "stacked": charts.stacked,
         "sparkline": charts.sparkline,
+        "said": said,
+        "signed": formats.signed,
+        "excerpt": excerpt,
     }
-    environment.globals["cashflow"] = charts.cashflow
+    chart_functions = (charts.cashflow, curves.draw_money, curves.draw_events)
+    environment.globals |= {function.__name__: partial(function, language=language) for function in chart_functions}
+    environment.globals |= {"t": translated, "people": PEOPLE, "today_of": date.fromisoformat}
     return environment
 
 
@@ -316,13 +480,18 @@ def _visit(request: Request, tenant: DemoTenant) -> DemoVisit:
 
 
 def _visitor(request: Request, tenant: DemoTenant) -> str | None:
-    value = request.cookies.get(_cookie(tenant), "")
-    return value if len(value) == 32 and set(value) <= set("0123456789abcdef") else None
+    value = request.cookies.get(_cookie(tenant.base_url), "")
+    return value if VISITOR.fullmatch(value) else None
 
 
-def _cookie(tenant: DemoTenant) -> str:
+def _new_visitor(tenant: DemoTenant) -> str:
+    """The random id of a new visitor; that of a person of the demo bank says so."""
+    return (PERSON if tenant.name == PEOPLE_NAME else "") + secrets.token_hex(16)
+
+
+def _cookie(base_url: str) -> str:
     """The name of the cookie. Its prefix requires https, so it is left out over plain http on the local machine."""
-    return f"__Host-{COOKIE}" if _is_https(tenant) else COOKIE
+    return f"__Host-{COOKIE}" if base_url.startswith("https:") else COOKIE
 
 
 def _is_https(tenant: DemoTenant) -> bool:
@@ -331,13 +500,13 @@ def _is_https(tenant: DemoTenant) -> bool:
 
 def _with_cookie(response: Response, tenant: DemoTenant, visitor: str) -> Response:
     response.set_cookie(
-        _cookie(tenant), visitor, COOKIE_SECONDS, path="/", secure=_is_https(tenant), httponly=True, samesite="lax"
+        _cookie(tenant.base_url), visitor, COOKIE_SECONDS, path="/", secure=_is_https(tenant), httponly=True, samesite="lax"
     )
     return response
 
 
 def _without_cookie(response: Response, tenant: DemoTenant) -> Response:
-    response.delete_cookie(_cookie(tenant), path="/", secure=_is_https(tenant), httponly=True, samesite="lax")
+    response.delete_cookie(_cookie(tenant.base_url), path="/", secure=_is_https(tenant), httponly=True, samesite="lax")
     return response
 
 

@@ -8,11 +8,15 @@ from xml.etree import ElementTree as ET  # builds charts, reads nothing
 from markupsafe import Markup
 
 from api.demo_app.formats import money, month, whole_money
+from api.schemas.languages import Language
 
 TOP, BOTTOM, LEFT, RIGHT = 14, 30, 58, 8
 BAR_SHARE = 0.36  # of a month's width, which has two bars and a gap
 MAX_TICKS = 5
 ROUND_STEPS = (1, 2, 2.5, 5, 10)
+TITLES: dict[Language, str] = {"de": "Einnahmen und Ausgaben nach Monaten", "en": "Income and expenses by month"}
+WORDS: dict[Language, tuple[str, str, str]] = {"de": ("Einnahmen", "Ausgaben", "übrig"), "en": ("income", "expenses", "left")}
+EXPECTED_WORDS: dict[Language, tuple[str, str, str]] = {"de": ("erwartet", "von", "bis"), "en": ("expected", "from", "to")}
 MIN_RANGE_SHARE = 0.2  # of the highest amount, so that small changes do not look large
 
 
@@ -54,6 +58,10 @@ class Month:
     def name(self) -> str:
         return month(self.year, self.number)
 
+    def named(self, language: Language) -> str:
+        """The name of the month in a language."""
+        return month(self.year, self.number, language=language)
+
 
 @dataclass(frozen=True)
 class Scale:
@@ -80,21 +88,21 @@ def scale_of(amounts: Iterable[int], height: int) -> Scale:
     return Scale(first * step, last * step, tuple(round(number * step) for number in range(first, last + 1)), height)
 
 
-def cashflow(months: Sequence[Month], name: str, width: int = 760, height: int = 300) -> Markup:
+def cashflow(months: Sequence[Month], name: str, width: int = 760, height: int = 300, *, language: Language = "de") -> Markup:
     """Bars of income and expenses for each month, and a line of the difference. Predictions are hatched, with their bounds."""
     scale = scale_of(_amounts(months), height)
-    chart = _chart(name, width, height, "Einnahmen und Ausgaben nach Monaten", _summary(months))
+    chart = new_chart(name, width, height, TITLES[language], _summary(months, language))
     _hatches(chart, name)
     for mark in scale.marks:
         line = "axis" if mark == 0 else "grid"
-        ET.SubElement(chart, "line", {"class": line, **_points(LEFT, scale.y(mark), width - RIGHT, scale.y(mark))})
-        _text(chart, "tick", LEFT - 8, scale.y(mark) + 4, whole_money(mark), anchor="end")
+        ET.SubElement(chart, "line", {"class": line, **points(LEFT, scale.y(mark), width - RIGHT, scale.y(mark))})
+        text(chart, "tick", LEFT - 8, scale.y(mark) + 4, whole_money(mark, language=language), anchor="end")
     span = (width - LEFT - RIGHT) / max(1, len(months))
     for place, item in enumerate(months):
-        _draw_month(chart, item, name, scale, LEFT + place * span, span)
+        _draw_month(chart, item, name, scale, (LEFT + place * span, span), language)
     centres = [LEFT + (place + 0.5) * span for place in range(len(months))]
     _draw_net(chart, months, centres, scale)
-    return _markup(chart)
+    return markup(chart)
 
 
 def bar(share: float, kind: str) -> Markup:
@@ -102,7 +110,7 @@ def bar(share: float, kind: str) -> Markup:
     chart = ET.Element("svg", {"class": "bar", "aria-hidden": "true", "focusable": "false"})
     ET.SubElement(chart, "rect", {"class": "bar-track", "width": "100%", "height": "100%", "rx": "4"})
     ET.SubElement(chart, "rect", {"class": f"bar-{kind}", "width": f"{_share(share):.1f}%", "height": "100%", "rx": "4"})
-    return _markup(chart)
+    return markup(chart)
 
 
 def stacked(parts: Sequence[tuple[str, int]]) -> Markup:
@@ -117,7 +125,7 @@ def stacked(parts: Sequence[tuple[str, int]]) -> Markup:
                 chart, "rect", {"class": f"stack-{kind}", "x": f"{begin:.2f}%", "width": f"{share:.2f}%", "height": "100%"}
             )
             begin += share
-    return _markup(chart)
+    return markup(chart)
 
 
 def sparkline(amounts: Sequence[int], width: int = 88, height: int = 24) -> Markup:
@@ -136,7 +144,7 @@ def sparkline(amounts: Sequence[int], width: int = 88, height: int = 24) -> Mark
         ]
         ET.SubElement(chart, "polyline", {"points": " ".join(f"{x},{y}" for x, y in points)})
         ET.SubElement(chart, "circle", {"cx": str(points[-1][0]), "cy": str(points[-1][1]), "r": "2.5"})
-    return _markup(chart)
+    return markup(chart)
 
 
 def _round_step(minimum: float) -> float:
@@ -154,26 +162,33 @@ def _amounts(months: Sequence[Month]) -> list[int]:
     ]
 
 
-def _summary(months: Sequence[Month]) -> str:
+def _summary(months: Sequence[Month], language: Language) -> str:
     closed = [item for item in months if not item.is_open]
+    english = language == "en"
     if not closed:
-        return "Noch kein abgeschlossener Monat."
+        return "No complete month yet." if english else "Noch kein abgeschlossener Monat."
     income, expenses = (
-        round(sum(values) / len(closed)) for values in zip(*((m.income, m.expenses) for m in closed), strict=True)
+        money(round(sum(values) / len(closed)), language=language)
+        for values in zip(*((m.income, m.expenses) for m in closed), strict=True)
     )
-    coming = [f"{item.name}: voraussichtlich {money(item.expected_net, signed=True)}." for item in months if item.is_open]
-    return " ".join(
-        [
-            f"{closed[0].name} bis {closed[-1].name}:",
-            f"im Mittel {money(income)} Einnahmen und {money(expenses)} Ausgaben im Monat.",
-            *coming,
-        ]
-    )
+    first, last = closed[0].named(language), closed[-1].named(language)
+    if english:
+        sums = f"{first} to {last}: {income} income and {expenses} expenses in a mean month."
+    else:
+        sums = f"{first} bis {last}: im Mittel {income} Einnahmen und {expenses} Ausgaben im Monat."
+    probably = "probably" if english else "voraussichtlich"
+    coming = [
+        f"{item.named(language)}: {probably} {money(item.expected_net, signed=True, language=language)}."
+        for item in months
+        if item.is_open
+    ]
+    return " ".join([sums, *coming])
 
 
-def _draw_month(chart: ET.Element, item: Month, name: str, scale: Scale, left: float, span: float) -> None:
+def _draw_month(chart: ET.Element, item: Month, name: str, scale: Scale, place: tuple[float, float], language: Language) -> None:
+    left, span = place
     group = ET.SubElement(chart, "g", {"class": "month"})
-    ET.SubElement(group, "title").text = _tooltip(item)
+    ET.SubElement(group, "title").text = _tooltip(item, language)
     width = span * BAR_SHARE
     for kind, amount, expected, x in (
         ("income", item.income, item.expected_income, left + span / 2 - width - 1),
@@ -185,14 +200,14 @@ def _draw_month(chart: ET.Element, item: Month, name: str, scale: Scale, left: f
         ET.SubElement(group, "rect", {"class": f"bar-{kind}", **_bar(x, width, amount, scale)})
         if expected is not None:
             _draw_bounds(group, x + width / 2, scale.y(expected.upper), scale.y(expected.lower))
-    _text(group, "tick", left + span / 2, scale.height - 12, month(item.year, item.number)[:3])
+    text(group, "tick", left + span / 2, scale.height - 12, item.named(language)[:3])
     if item.number == 1:
-        _text(group, "tick year", left + span / 2, scale.height - 1, str(item.year))
+        text(group, "tick year", left + span / 2, scale.height - 1, str(item.year))
 
 
 def _draw_bounds(group: ET.Element, x: float, upper: float, lower: float) -> None:
     for line in ((x, upper, x, lower), (x - 3, upper, x + 3, upper), (x - 3, lower, x + 3, lower)):
-        ET.SubElement(group, "line", {"class": "bounds", **_points(*line)})
+        ET.SubElement(group, "line", {"class": "bounds", **points(*line)})
 
 
 def _draw_net(chart: ET.Element, months: Sequence[Month], centres: Sequence[float], scale: Scale) -> None:
@@ -207,21 +222,24 @@ def _draw_net(chart: ET.Element, months: Sequence[Month], centres: Sequence[floa
         ET.SubElement(chart, "circle", {"class": kind, "cx": str(x), "cy": str(y), "r": "3.5"})
 
 
-def _tooltip(item: Month) -> str:
+def _tooltip(item: Month, language: Language) -> str:
+    def written(cents: int, *, signed: bool = False) -> str:
+        return money(cents, signed=signed, language=language)
+
+    income_word, expenses_word, left = WORDS[language]
     if not item.is_open:
-        return (
-            f"{item.name}: {money(item.income)} Einnahmen, {money(item.expenses)} Ausgaben, {money(item.net, signed=True)} übrig"
-        )
-    income, expenses = item.expected_income, item.expected_expenses
+        flows = f"{written(item.income)} {income_word}, {written(item.expenses)} {expenses_word}"
+        return f"{item.named(language)}: {flows}, {written(item.net, signed=True)} {left}"
+    expected, since, until = EXPECTED_WORDS[language]
     parts = [
-        f"{money(expected.amount)} {word} (von {money(expected.lower)} bis {money(expected.upper)})"
-        for word, expected in (("Einnahmen", income), ("Ausgaben", expenses))
-        if expected is not None
+        f"{written(part.amount)} {word} ({since} {written(part.lower)} {until} {written(part.upper)})"
+        for word, part in ((income_word, item.expected_income), (expenses_word, item.expected_expenses))
+        if part is not None
     ]
-    return f"{item.name}, erwartet: {', '.join(parts)}"
+    return f"{item.named(language)}, {expected}: {', '.join(parts)}"
 
 
-def _chart(name: str, width: int, height: int, title: str, summary: str) -> ET.Element:
+def new_chart(name: str, width: int, height: int, title: str, summary: str) -> ET.Element:
     chart = ET.Element(
         "svg",
         {"class": "chart", "viewBox": f"0 0 {width} {height}", "role": "img", "aria-labelledby": f"{name}-title {name}-summary"},
@@ -237,7 +255,7 @@ def _hatches(chart: ET.Element, name: str) -> None:
     for kind in ("income", "expenses"):
         pattern = ET.SubElement(places, "pattern", {"id": f"{name}-{kind}", **tile})
         ET.SubElement(pattern, "rect", {"class": f"hatch-ground-{kind}", "width": "6", "height": "6"})
-        ET.SubElement(pattern, "line", {"class": f"hatch-{kind}", **_points(0, 0, 0, 6)})
+        ET.SubElement(pattern, "line", {"class": f"hatch-{kind}", **points(0, 0, 0, 6)})
 
 
 def _bar(x: float, width: float, amount: int, scale: Scale) -> dict[str, str]:
@@ -245,11 +263,11 @@ def _bar(x: float, width: float, amount: int, scale: Scale) -> dict[str, str]:
     return {"x": f"{x:.1f}", "y": f"{top}", "width": f"{width:.1f}", "height": f"{bottom - top:.1f}", "rx": "2"}
 
 
-def _points(x1: float, y1: float, x2: float, y2: float) -> dict[str, str]:
+def points(x1: float, y1: float, x2: float, y2: float) -> dict[str, str]:
     return {name: f"{value:.1f}" for name, value in zip(("x1", "y1", "x2", "y2"), (x1, y1, x2, y2), strict=True)}
 
 
-def _text(parent: ET.Element, kind: str, x: float, y: float, text: str, anchor: str = "middle") -> None:
+def text(parent: ET.Element, kind: str, x: float, y: float, text: str, anchor: str = "middle") -> None:
     place = {"class": kind, "x": f"{x:.1f}", "y": f"{y:.1f}", "text-anchor": anchor}
     ET.SubElement(parent, "text", place).text = text
 
@@ -258,6 +276,6 @@ def _share(share: float) -> float:
     return min(100.0, max(0.0, share * 100))
 
 
-def _markup(chart: ET.Element) -> Markup:
+def markup(chart: ET.Element) -> Markup:
     """The chart as markup for a page; the builder has escaped all values."""
     return Markup(ET.tostring(chart, encoding="unicode"))  # noqa: S704  # escaped by the builder

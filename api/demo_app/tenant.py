@@ -3,6 +3,7 @@
 Nothing here knows more than a tenant does. `views` turns the responses into values for the pages.
 """
 
+import base64
 import hashlib
 import hmac
 import json
@@ -19,13 +20,18 @@ from urllib.parse import quote
 
 import httpx
 
-NAME = "demo-redirect"
+NAME, PEOPLE_NAME = "demo-redirect", "demo"
+"""The tenant whose visitors connect a bank through the form, and the regulated one whose visitors are people of the demo bank."""
 CUSTOMER = "/customer/v2"
 ACCESSES = f"{CUSTOMER}/bankzugaenge"
 REPORT_HEADERS = ("Content-Type", "Content-Disposition", "Content-Security-Policy")
 FILES_ACCESS, FILES_PROVIDER = "kontoauszug", "00000000-0000-0000-0000-000000000002"
 """The access of a visitor's own statement files, and its provider."""
+DEMO_ACCESS, DEMO_PROVIDER = "demobank", "00000000-0000-0000-0000-000000000000"
+BASE64 = "application/octet-stream+base64"
 TIMEOUT_SECONDS = 60
+ONE_CONNECTION = httpx.Limits(max_connections=1, max_keepalive_connections=1)
+"""All requests of a page reach the same worker of the service, which computes what they share once."""
 RENEWAL_SECONDS = 60
 MAX_TOKENS = 1000
 EXAMPLE_IP = "203.0.113.7"
@@ -64,6 +70,8 @@ class Call:
     started_at: float
     source: str | None = None
     """Whether an analysis was precomputed or computed for this request."""
+    answer: str = field(default="", repr=False)
+    sent: str = field(default="", repr=False)
 
 
 class Refused(Exception):
@@ -79,16 +87,16 @@ class UserUnknown(Refused):
     """There is no user for this visitor, or not with this password: the demo was created again."""
 
 
-def read(path: Path, base_url: str) -> DemoTenant | None:
-    """The tenant with the credentials of the demo's file; None if there is no demo."""
+def read(path: Path, base_url: str, name: str = NAME) -> DemoTenant | None:
+    """The tenant of this name with the credentials of the demo's file; None if there is no demo."""
     try:
         content = json.loads(path.read_text())
     except (OSError, ValueError):
         return None
     for entry in content.get("tenants", ()):
-        if entry["name"] == NAME:
-            admin, app = ((entry["clients"][name]["username"], entry["clients"][name]["secret"]) for name in ("admin", "app"))
-            return DemoTenant(base_url, NAME, admin, app)
+        if entry["name"] == name:
+            admin, app = ((entry["clients"][key]["username"], entry["clients"][key]["secret"]) for key in ("admin", "app"))
+            return DemoTenant(base_url, name, admin, app)
     return None
 
 
@@ -120,7 +128,9 @@ class DemoVisit:
         self.visitor = visitor
         self.calls: list[Call] = []
         self._tokens = tokens
-        self._http = httpx.AsyncClient(base_url=tenant.base_url, timeout=TIMEOUT_SECONDS, verify=_trust(), trust_env=False)
+        self._http = httpx.AsyncClient(
+            base_url=tenant.base_url, timeout=TIMEOUT_SECONDS, verify=_trust(), trust_env=False, limits=ONE_CONNECTION
+        )
 
     async def __aenter__(self) -> "DemoVisit":
         return self
@@ -146,6 +156,23 @@ class DemoVisit:
         response = await self._request("POST", ACCESSES, (451,), json={str(uuid.uuid4()): {}}, headers=_from(ip))
         return _with_callback(response, back)
 
+    async def connect_person(self, login: str, pin: str, ip: str | None) -> None:
+        """Connects a customer of the demo bank. The service encrypts the login, as for any tenant that does not do so itself."""
+        credentials = {name: await self._encrypted(value) for name, value in (("userid", login), ("pin", pin))}
+        body = {DEMO_ACCESS: {"providerId": DEMO_PROVIDER, "credentials": credentials}}
+        await self._request("POST", ACCESSES, (201,), json=body, headers=_from(ip))
+
+    async def choose_category(self, booking: str, category: str, *, change_existing: bool) -> None:
+        """Makes a category the visitor's own choice for a booking, or for all bookings with the same counterparty."""
+        body = {"tags": {"systemName": category, "tagTree": {"systemName": "CATEGORIES"}}}
+        path = f"/ai/v1/transactions/{quote(booking, safe='')}"
+        await self._request("PUT", path, (200,), json=body, params={"changeExisting": "true"} if change_existing else {})
+
+    async def compare(self, assumptions: list[dict[str, Any]]) -> Any:
+        """The analyses without and with these assumptions."""
+        response = await self._request("POST", f"{CUSTOMER}/ai/what-if", (200,), json={"assumptions": assumptions})
+        return json.loads(response.text, parse_float=Decimal)
+
     async def upload(self, form: bytes, content_type: str) -> dict[str, Any]:
         """What the visitor's statement files have brought, sent on as the browser sent them."""
         body = {FILES_ACCESS: {"providerId": FILES_PROVIDER}}
@@ -170,6 +197,11 @@ class DemoVisit:
     async def disconnect(self, access: str) -> None:
         """Deletes an access and all that was fetched."""
         await self._request("DELETE", f"{ACCESSES}/{quote(access, safe='')}", (200, 404))
+
+    async def _encrypted(self, value: str) -> str:
+        content = base64.b64encode(value.encode())
+        response = await self._request("PUT", "/encrypt", (200,), content=content, headers={"Content-Type": BASE64})
+        return response.text
 
     @property
     def _username(self) -> str:
@@ -209,7 +241,13 @@ class DemoVisit:
             raise Refused(0) from error
         milliseconds = round((time.perf_counter() - started_at) * 1000)
         full_path, source = response.request.url.raw_path.decode(), response.headers.get("X-Analysis-Source")
-        self.calls.append(Call(method, full_path, response.status_code, milliseconds, started_at, source))
+        is_json = full_path.startswith((CUSTOMER, "/ai/")) and response.headers.get("Content-Type", "").startswith(
+            "application/json"
+        )
+        answer, request_body = (
+            (response.text, json.dumps(arguments["json"]) if "json" in arguments else "") if is_json else ("", "")
+        )
+        self.calls.append(Call(method, full_path, response.status_code, milliseconds, started_at, source, answer, request_body))
         return response
 
 

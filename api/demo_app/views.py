@@ -4,37 +4,47 @@ import asyncio
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
+from api.demo_app.bookings import BookingView, booking_field, bookings, logo_colour, monogram
+from api.demo_app.cancelling import cancelling
 from api.demo_app.charts import ExpectedMonth, Month
-from api.demo_app.formats import cents, day
+from api.demo_app.curves import CurvePoint, MoneyCurve, money_curve
+from api.demo_app.formats import cents
 from api.demo_app.tenant import ACCESSES, CUSTOMER, FILES_PROVIDER, DemoVisit
 from api.demo_app.texts import Notice
+from api.schemas.languages import Text
 
 ANALYSES = f"{CUSTOMER}/ai"
+BOOKINGS = f"{CUSTOMER}/kontoumsaetze"
 COMPLETE = "VOLLSTAENDIG"
 MAX_MONTHS = 12
 MAX_CATEGORIES = 8
 SUMS = {"INCOME", "EXPENSES", "NET"}
 NOT_EXPENSES = SUMS | {"TRANSFER"}
+LOADED_BOOKINGS = 150
+"""Enough for the time since a salary."""
+SHOWN_BOOKINGS, MAX_SHOWN_BOOKINGS = 16, 150
 MONTH = re.compile(r"(\d{4})_M(\d{2})")
 KINDS = {
-    "GIROKONTO": "Girokonto",
-    "SPARKONTO": "Sparkonto",
-    "FESTGELDKONTO": "Festgeld",
-    "KREDITKONTO": "Kredit",
-    "TAGESGELDKONTO": "Tagesgeld",
-    "BAUSPARKONTO": "Bausparen",
-    "SONSTIGESKONTO": "Konto",
-    "KREDITKARTE": "Kreditkarte",
-    "SONSTIGEKARTE": "Karte",
-    "DEPOT": "Depot",
+    "GIROKONTO": Text("Girokonto", "Current account"),
+    "SPARKONTO": Text("Sparkonto", "Savings account"),
+    "FESTGELDKONTO": Text("Festgeld", "Fixed deposit"),
+    "KREDITKONTO": Text("Kredit", "Loan"),
+    "TAGESGELDKONTO": Text("Tagesgeld", "Call money"),
+    "BAUSPARKONTO": Text("Bausparen", "Home savings"),
+    "SONSTIGESKONTO": Text("Konto", "Account"),
+    "KREDITKARTE": Text("Kreditkarte", "Credit card"),
+    "SONSTIGEKARTE": Text("Karte", "Card"),
+    "DEPOT": Text("Depot", "Securities"),
 }
+OTHER_KIND = Text("Weiteres", "Other")
 RISKS = {
-    "returnDebits": "Rücklastschriften",
-    "reminderCharges": "Mahngebühren",
-    "debtCollectionPayments": "Inkasso",
-    "seizurePayments": "Pfändungen",
+    "returnDebits": Text("Rücklastschriften", "returned debits"),
+    "reminderCharges": Text("Mahngebühren", "reminder charges"),
+    "debtCollectionPayments": Text("Inkasso", "debt collection"),
+    "seizurePayments": Text("Pfändungen", "seizures"),
 }
 
 
@@ -43,6 +53,7 @@ class Answers:
     """All responses of the interface about a customer."""
 
     accesses: dict[str, Any]
+    partnered: list[dict[str, Any]]
     products: list[dict[str, Any]]
     contracts: list[dict[str, Any]]
     cashflow: list[dict[str, Any]]
@@ -51,12 +62,14 @@ class Answers:
     stages: list[dict[str, Any]]
     triggers: list[dict[str, Any]]
     affordability: dict[str, Any]
+    credit_risk: dict[str, Any]
+    categorised: list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class AccountView:
     name: str
-    kind: str
+    kind: Text
     bank: str
     number: str
     balance: int | None
@@ -82,7 +95,10 @@ class Change:
 
 @dataclass(frozen=True)
 class ContractView:
+    id: str
     name: str
+    monogram: str
+    colour: int
     category: str
     insurance: str | None
     period: str
@@ -93,10 +109,12 @@ class ContractView:
     reason: str
     changes: tuple[Change, ...]
     history: tuple[int, ...]
+    cancelling: Text | None
 
 
 @dataclass(frozen=True)
 class CategoryShare:
+    key: str
     name: str
     monthly: int
     share: float
@@ -115,20 +133,29 @@ class Conclusion:
     confidence: float
 
 
-async def load(visit: DemoVisit) -> Answers:
-    """All responses about the visitor, requested in parallel."""
+async def load_partners(visit: DemoVisit, shown_bookings: int) -> list[dict[str, Any]]:
+    """The bookings that a page shows, with their partners. No correction changes these."""
+    listed: list[dict[str, Any]] = await visit.read(BOOKINGS, tag="business-partners", limit=str(shown_bookings))
+    return listed
+
+
+async def load(visit: DemoVisit, today: date, partnered: list[dict[str, Any]]) -> Answers:
+    """All responses about the visitor that the page of a day needs, with the bookings of `load_partners`."""
+    first_month = today.replace(year=today.year - 1, day=1)
     accesses = await visit.read(ACCESSES)
     answers = await asyncio.gather(
         visit.read("/ai/v1/products"),
         visit.read(f"{ANALYSES}/contracts"),
-        visit.read(f"{ANALYSES}/cashflow", focus="time", catLevel="main"),
+        visit.read(f"{ANALYSES}/cashflow", focus="time", catLevel="main", granularity="month", **{"from": str(first_month)}),
         visit.read(f"{ANALYSES}/disposable-money"),
         visit.read(f"{ANALYSES}/life-events"),
         visit.read(f"{ANALYSES}/life/stages"),
         visit.read(f"{ANALYSES}/sales-triggers"),
         visit.read(f"{ANALYSES}/affordability"),
+        visit.read(f"{ANALYSES}/credit-risk"),
+        visit.read(BOOKINGS, tag="categories", limit=str(LOADED_BOOKINGS)),
     )
-    return Answers(accesses, *answers)
+    return Answers(accesses, partnered, *answers)
 
 
 def is_pending(answers: Answers) -> bool:
@@ -139,7 +166,7 @@ def is_pending(answers: Answers) -> bool:
 def messages(answers: Answers) -> list[Notice]:
     """The messages of the banks, each once."""
     items = [message for holder in (*answers.accesses.values(), *answers.products) for message in holder.get("messages", ())]
-    notices = [Notice(item["message"], item.get("details") or "", item["level"] == "ERROR") for item in items]
+    notices = [Notice(_both(item["message"]), _both(item.get("details") or ""), item["level"] == "ERROR") for item in items]
     return list(dict.fromkeys(notices))
 
 
@@ -148,7 +175,7 @@ def accounts(answers: Answers) -> list[AccountView]:
     return [
         AccountView(
             name=item["name"] or "Konto",
-            kind=KINDS.get(item["category"], "Weiteres"),
+            kind=KINDS.get(item["category"], OTHER_KIND),
             bank=item["bankName"] or "",
             number=_grouped(item["iban"] or "") or item["accountNumber"] or "",
             balance=None if item["balance"] is None else cents(item["balance"]),
@@ -216,14 +243,14 @@ def months(answers: Answers) -> list[Month]:
 def categories(answers: Answers, months: Sequence[Month]) -> list[CategoryShare]:
     """The largest categories of expenses, as monthly means over the complete months shown."""
     keys = [(month.year, month.number) for month in months if not month.is_open]
-    sums: dict[str, int] = {}
+    sums: dict[tuple[str, str], int] = {}
     for entry in answers.cashflow:
         item = entry["tagTreeItem"]
         if item["systemName"] not in NOT_EXPENSES:
             flows = _by_month(entry["details"])
-            sums[item["displayName"]] = -sum(flows.get(key, 0) for key in keys)
+            sums[item["systemName"], item["displayName"]] = -sum(flows.get(key, 0) for key in keys)
     top = sorted(((amount, name) for name, amount in sums.items() if amount > 0), reverse=True)[:MAX_CATEGORIES]
-    return [CategoryShare(name, round(amount / len(keys)), amount / top[0][0]) for amount, name in top]
+    return [CategoryShare(*names, round(amount / len(keys)), amount / top[0][0]) for amount, names in top]
 
 
 def findings(tags: Iterable[dict[str, Any]]) -> list[Conclusion]:
@@ -250,8 +277,8 @@ def disposable(answers: Answers) -> dict[str, Any] | None:
     amounts = {name: cents(value) for name, value in details.items() if name.startswith("amount")}
     return {
         **amounts,
-        "since": day(details["dateSalaryLatest"]),
-        "until": day(details["dateSalaryNext"]),
+        "since": details["dateSalaryLatest"],
+        "until": details["dateSalaryNext"],
         "days": details["daysUntilSalary"],
         "reason": details["reason"],
         "parts": (
@@ -281,17 +308,102 @@ def affordability(answers: Answers) -> dict[str, Any] | None:
     }
 
 
+def booking_views(answers: Answers) -> list[BookingView]:
+    """The latest bookings, the newest first."""
+    return bookings(answers.categorised, answers.partnered)
+
+
+def curve(answers: Answers) -> MoneyCurve | None:
+    """What is left since the salary and until the next one; None without a salary, or on the day of the next one."""
+    details = answers.disposable.get("details")
+    if details is None:
+        return None
+    since, payday = (date.fromisoformat(details[name]) for name in ("dateSalaryLatest", "dateSalaryNext"))
+    updated = as_of(answers)[:10]
+    today = date.fromisoformat(updated) if updated else since
+    if not since <= today < payday:
+        return None
+    counted_ids = set(details["transactionIds"])
+    flows = [
+        (date.fromisoformat(booking_field(item, "booked_on")[:10]), cents(booking_field(item, "amount")))
+        for item in answers.categorised
+        if item["id"] in counted_ids
+    ]
+    not_loaded = cents(details["amountCurrentlyLeft"]) - sum(amount for _, amount in flows)
+    bookings_since = [*flows, (since, not_loaded)]
+    expected = [
+        (date.fromisoformat(item["details"]["dateNext"]), cents(item["details"]["amountNext"]))
+        for item in answers.contracts
+        if item["details"].get("dateNext") and not item["tagTreeItem"]["systemName"].startswith("TRANSFER_")
+    ]
+    first_day = sum(amount for on, amount in bookings_since if on <= since)
+    later = [(on, amount) for on, amount in bookings_since if on > since]
+    return money_curve(
+        CurvePoint(since, first_day),
+        today,
+        CurvePoint(payday, cents(details["amountExpectedLeft"])),
+        later,
+        expected,
+    )
+
+
+def credit_risk(answers: Answers) -> dict[str, Any] | None:
+    """The class, the score and its signals, in cents; None if the history is too short."""
+    details = answers.credit_risk.get("details")
+    if details is None:
+        return None
+    signals = [
+        {
+            "key": signal["signal"],
+            "name": signal["displayName"],
+            "reason": signal["reason"],
+            "points": signal["points"],
+            "max_points": signal["maxPoints"],
+            "share": signal["points"] / signal["maxPoints"] if signal["maxPoints"] else 1.0,
+        }
+        for signal in details["signals"]
+    ]
+    return {
+        "class": details["riskClass"],
+        "score": details["score"],
+        "text": answers.credit_risk["tagTreeItem"].get("description", ""),
+        "notice": details["notice"],
+        "surplus": cents(details["amountSurplus"]),
+        "debts": cents(details["amountDebtService"]),
+        "instalment": cents(details["amountAffordableInstalment"]),
+        "less_20": details["stress"]["incomeLess20"]["riskClass"],
+        "signals": signals,
+        "lost": sorted((signal for signal in signals if signal["points"] < signal["max_points"]), key=_lost_points, reverse=True),
+        "missing": details["missing"],
+    }
+
+
+def _lost_points(signal: dict[str, Any]) -> int:
+    return int(signal["max_points"] - signal["points"])
+
+
+def _both(text: str) -> Text:
+    """A text of the service, which has one language only."""
+    return Text(text, text)
+
+
 def _contract(item: dict[str, Any]) -> ContractView:
     details = item["details"]
     partner, insurance = item["tagTreeItemBusinessPartner"], item["tagTreeItemInsuranceType"]
     has_partner = partner["systemName"] != "UNKNOWN"
     regular = details["costDevelopmentRegular"]
+    name = partner["displayName"] if has_partner else details.get("counterpartyName") or item["tagTreeItem"]["displayName"]
+    amount = cents(details.get("amountNext", details["amountLatest"]))
     return ContractView(
-        name=partner["displayName"] if has_partner else details.get("counterpartyName") or item["tagTreeItem"]["displayName"],
+        id=item["id"],
+        name=name,
+        monogram=monogram(name),
+        colour=logo_colour(name),
+        cancelling=cancelling(item["tagTreeItem"]["systemName"], partner["systemName"], name, amount),
         category=item["tagTreeItem"]["displayName"],
         insurance=None if insurance["systemName"] == "UNRELATED_OTHER" else insurance["displayName"],
         period=item["tagTreeItemPeriod"]["displayName"],
-        amount=cents(details.get("amountNext", details["amountLatest"])),
+        amount=amount,
         next_on=details.get("dateNext"),
         active=details["status"] == "ACTIVE",
         overdue=details["overdue"],

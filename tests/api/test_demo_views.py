@@ -16,6 +16,9 @@ NOTHING: dict[str, Any] = {
     "stages": [],
     "triggers": [],
     "affordability": {},
+    "credit_risk": {},
+    "categorised": [],
+    "partnered": [],
 }
 
 
@@ -44,6 +47,7 @@ def test_nothing_known_is_nothing_shown() -> None:
     none = answers()
     assert (views.months(none), views.categories(none, []), views.accounts(none), views.contracts(none)) == ([], [], [], [])
     assert (views.disposable(none), views.affordability(none), views.owner(none), views.as_of(none)) == (None, None, "", "")
+    assert (views.curve(none), views.credit_risk(none), views.booking_views(none)) == (None, None, [])
 
 
 def test_a_month_without_bookings_is_shown_as_such() -> None:
@@ -91,4 +95,4 @@ def test_more_comes_until_a_bank_is_done_or_has_failed() -> None:
         accesses={"a": {"status": "GESTARTET", "messages": failed}, "b": {"status": "VOLLSTAENDIG", "messages": failed}}
     )
     assert not views.is_pending(told)
-    assert [(notice.title, notice.bad) for notice in views.messages(told)] == [("Falsche Zugangsdaten", True)]
+    assert [(notice.title.de, notice.bad) for notice in views.messages(told)] == [("Falsche Zugangsdaten", True)]

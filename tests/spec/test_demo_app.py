@@ -95,8 +95,8 @@ def test_the_welcome_page_says_how_to_begin_and_leaves_no_trace(browser: httpx.C
     assert "form-action 'self'" in answer.headers["content-security-policy"]
     assert "unsafe" not in answer.headers["content-security-policy"]
     assert not INLINE.search(answer.text)
-    for said in ("Meine Bank verbinden", "demo1", "TAN"):
-        assert said in answer.text
+    for words in ("Meine Bank verbinden", "demo1", "TAN", "Wessen Konto", "Renate Vogt"):
+        assert words in answer.text
 
 
 def test_connecting_leads_to_the_form_and_back(stack: Stack, browser: httpx.Client) -> None:
@@ -128,7 +128,7 @@ def test_the_cookie_is_a_random_id_that_tells_nothing(stack: Stack, browser: htt
 @pytest.mark.parametrize(
     "headers", [{}, {"Sec-Fetch-Site": "cross-site"}, {"Origin": "https://evil.example"}, {"Origin": "null"}]
 )
-@pytest.mark.parametrize("path", ["connect", "disconnect", "transfer"])
+@pytest.mark.parametrize("path", ["connect", "disconnect", "transfer", "people", "what-if", "bookings/1"])
 def test_a_form_of_another_page_does_nothing(browser: httpx.Client, path: str, headers: dict[str, str]) -> None:
     answer = browser.post(f"/demo/{path}", headers=headers)
     assert answer.status_code == 403
@@ -151,29 +151,95 @@ def test_who_connected_a_bank_comes_back_to_the_overview(browser: httpx.Client) 
 def test_every_other_way_back_is_explained(browser: httpx.Client, value: str) -> None:
     answer = browser.get("/demo/back", params={"baReentry": value})
     assert answer.status_code == 200
-    assert REENTRY[value].title in answer.text
+    assert REENTRY[value].title.de in answer.text
     assert "Meine Bank verbinden" in answer.text
 
 
 def test_an_unknown_way_back_is_not_repeated(browser: httpx.Client) -> None:
     answer = browser.get("/demo/back", params={"baReentry": "<b>x</b>"})
-    assert REENTRY["ERROR"].title in answer.text
+    assert REENTRY["ERROR"].title.de in answer.text
     assert "<b>x" not in answer.text
 
 
 def test_the_overview_shows_what_the_interface_tells(visitor: httpx.Client) -> None:
     page = visitor.get("/demo/overview").text
-    for said in (
+    for words in (
         *("Guten Tag, Erika Muster", "Tagesgeld", "DE07 3705 0198 1029 3847 56"),
-        *("Frei verfügbar", "Netflix", "Monatlich", "seit "),
-        *("Wofür das Geld geht", "Haushaltsrechnung", "Sparpotenzial", "Zur Miete"),
-        *("/customer/v2/ai/contracts", "X-Analysis-Source", "Überweisung ausprobieren"),
+        *("Frei verfügbar", "Netflix", "Monatlich", "Kategorie ändern", "Kündigen:"),
+        *("Wofür das Geld geht", "Haushaltsrechnung", "Zur Miete", "Kreditrisiko, erklärt", "Was wäre, wenn"),
+        "Überweisung ausprobieren",
     ):
-        assert said in page, said
-    assert page.count('role="img"') == 2
+        assert words in page, words
+    assert "Sparpotenzial" not in page, "an occasion for an offer is nothing for customers"
     assert re.search(r"\d\.\d{3},\d\d\N{NO-BREAK SPACE}€", page)
     assert not INLINE.search(page)
     assert "data-pending" not in page
+
+
+def test_the_tenant_sees_requests_and_answers(visitor: httpx.Client) -> None:
+    page = visitor.get("/demo/overview?view=tenant").text
+    for words in ("/customer/v2/ai/contracts", "X-Analysis-Source", "Sparpotenzial", "&#34;riskClass&#34;", " ms</span>"):
+        assert words in page, words
+    assert not INLINE.search(page)
+
+
+def test_pages_are_in_the_language_of_the_visitor(visitor: httpx.Client) -> None:
+    german = visitor.get("/demo/overview", headers={"Accept-Language": "de"})
+    english = visitor.get("/demo/overview", headers={"Accept-Language": "en"})
+    assert (german.headers["content-language"], english.headers["content-language"]) == ("de", "en")
+    assert "Hello, Erika Muster" in english.text
+    assert re.search(r"€\d,\d{3}\.\d\d", english.text)
+    assert '<html lang="en">' in english.text
+    chosen = visitor.get("/demo?lang=en")
+    assert "kontor-demo-language=en" in chosen.headers["set-cookie"]
+    assert "Whose account would you like to see?" in visitor.get("/demo").text
+    visitor.get("/demo?lang=de")
+    assert "Wessen Konto" in visitor.get("/demo").text
+
+
+def test_a_page_with_all_it_loads_is_light(visitor: httpx.Client) -> None:
+    page = visitor.get("/demo/overview")
+    loaded = set(re.findall(r"/demo/static/[^\"]+", page.text))
+    assert len(page.content) + sum(len(visitor.get(address).content) for address in loaded) < 150_000
+
+
+def booking_of(page: str, name: str) -> str:
+    """The id of the first booking with a partner of this name."""
+    match = re.search(rf'id="b-([0-9a-f-]{{36}})">(?:(?!</summary>).)*<span class="row-name">{name}</span>', page, re.DOTALL)
+    assert match, name
+    return match[1]
+
+
+def test_a_correction_changes_what_follows_from_it(visitor: httpx.Client) -> None:
+    page = visitor.get("/demo/overview?all=1").text
+    booking = booking_of(page, "Netflix")
+    form = visitor.get(f"/demo/bookings/{booking}").text
+    assert '<option value="RECREATION_ONLINE" selected>' in form
+    assert "INCOME_SALARY" not in form
+    answer = visitor.post(f"/demo/bookings/{booking}", headers=OWN, data={"category": "EDUCATION_TRAINING", "all": "1"})
+    assert answer.status_code == 303
+    assert answer.headers["location"] == f"/demo/overview?corrected=1#b-{booking}"
+    assert "eigene Wahl" in visitor.get("/demo/overview?all=1&corrected=1").text
+    live = visitor.post(
+        f"/demo/bookings/{booking}", headers={**OWN, "X-Live": "1"}, data={"category": "RECREATION_ONLINE", "all": "1"}
+    )
+    assert live.status_code == 200
+    assert "data-part" in live.text
+
+
+def test_a_category_of_the_other_sign_is_refused(visitor: httpx.Client) -> None:
+    booking = booking_of(visitor.get("/demo/overview?all=1").text, "Netflix")
+    answer = visitor.post(f"/demo/bookings/{booking}", headers=OWN, data={"category": "INCOME_SALARY"})
+    assert "Die Kategorie wurde nicht geändert." in answer.text
+    assert visitor.get("/demo/bookings/00000000-0000-4000-8000-000000000000").status_code == 404
+
+
+def test_what_would_be_if_stands_beside_what_is(visitor: httpx.Client) -> None:
+    page = visitor.post("/demo/what-if", headers=OWN, data={"instalment": "250", "child": "1"}).text
+    assert "Neue Rate von 250,00\N{NO-BREAK SPACE}€ im Monat" in page
+    assert "\N{MINUS SIGN}477\N{NO-BREAK SPACE}€" in page, "250 and 486 less 259"
+    assert "Das lässt sich nicht rechnen." in visitor.post("/demo/what-if", headers=OWN, data={"rent": "viel"}).text
+    assert "Das lässt sich nicht rechnen." in visitor.post("/demo/what-if", headers=OWN, data={"rent": "100001"}).text
 
 
 def test_the_welcome_page_knows_who_is_connected(visitor: httpx.Client) -> None:
@@ -279,3 +345,30 @@ class TestOwnStatements:
 
     def test_only_from_our_own_page(self, browser: httpx.Client) -> None:
         assert browser.post("/demo/upload", files={"datei": b"x"}).status_code == 403
+
+
+class TestPeople:
+    """A visitor who is one of the eight people of the demo bank."""
+
+    def test_one_press_shows_the_life_of_somebody(self, stack: Stack, browser: httpx.Client) -> None:
+        answer = browser.post("/demo/people", headers=OWN, data={"person": "demo3"})
+        assert (answer.status_code, answer.headers["location"]) == (303, "/demo/overview")
+        stack.private |= set(browser.cookies.values())
+        assert re.fullmatch(r"p[0-9a-f]{32}", browser.cookies["kontor-demo"])
+        wait_until(lambda: "data-pending" not in browser.get("/demo/overview").text, 60)
+        page = browser.get("/demo/overview").text
+        assert "Guten Tag, Lukas Klein" in page
+        assert "Überweisung ausprobieren" not in page, "regulated tenants confirm payments in their own app"
+        assert browser.post("/demo/connect", headers=OWN).status_code == 303
+        stack.private |= set(browser.cookies.values())
+        assert re.fullmatch(r"[0-9a-f]{32}", browser.cookies["kontor-demo"]), "the form is for another visitor"
+
+    @pytest.mark.parametrize("person", ["", "demo9", "household1"])
+    def test_nobody_else_can_be_chosen(self, browser: httpx.Client, person: str) -> None:
+        answer = browser.post("/demo/people", headers=OWN, data={"person": person})
+        assert answer.status_code == 404
+        assert "set-cookie" not in answer.headers
+
+    def test_a_person_of_an_earlier_demo_begins_anew(self, browser: httpx.Client) -> None:
+        answer = browser.get("/demo/overview", headers={"Cookie": f"kontor-demo=p{'0' * 32}"})
+        assert (answer.status_code, answer.headers["location"]) == (303, "/demo")

@@ -51,6 +51,7 @@ MOVEMENTS = pl.Schema(
 )
 """`number` names the movement and `contract` the plan behind it: references and mandates come from them."""
 
+NOTE_CENTS = 1_000
 CARD_KINDS = (PaymentKind.CARD, PaymentKind.CASH)
 """Movements that a bank shows before it books them."""
 _TYPES: dict[object, Any] = {
@@ -88,7 +89,8 @@ def _recurring(persona: Persona, start: date, as_of: date) -> pl.DataFrame:
     months = pl.DataFrame({"month": pl.date_range(start, as_of + timedelta(days=31), "1mo", eager=True)})
     month, due = pl.col("month"), pl.col("due")
     elapsed = (month.dt.year() - start.year) * 12 + month.dt.month() - start.month
-    amount = pl.col("amount_cents") * (1000 + pl.col("rise_permille") * (elapsed // 12)) // 1000 + pl.col("step_cents") * elapsed
+    rises = pl.when(pl.col("rise_month") > 0).then(_passed(pl.col("rise_month"), month, start)).otherwise(elapsed // 12)
+    amount = pl.col("amount_cents") * (1000 + pl.col("rise_permille") * rises) // 1000 + pl.col("step_cents") * elapsed
     swing = (ratio(pl.col("contract"), elapsed, 1) * 2 - 1) * pl.col("spread_permille") / 1000
     return (
         plans.join(months, how="cross")
@@ -108,6 +110,17 @@ def _recurring(persona: Persona, start: date, as_of: date) -> pl.DataFrame:
         )
         .pipe(_movement_columns)
     )
+
+
+def _in_notes(amount_cents: pl.Expr) -> pl.Expr:
+    """The nearest amount that a cash machine pays out: whole tens of euros."""
+    return (amount_cents / NOTE_CENTS).round() * NOTE_CENTS
+
+
+def _passed(calendar_month: pl.Expr, month: pl.Expr, start: date) -> pl.Expr:
+    """How often a month of the calendar has begun since a start, without that of the start itself."""
+    reached, reached_at_start = (month.dt.month() >= calendar_month), (calendar_month <= start.month)
+    return month.dt.year() - start.year + reached.cast(pl.Int64) - reached_at_start.cast(pl.Int64)
 
 
 def _purchases(persona: Persona, start: date, as_of: date) -> pl.DataFrame:
@@ -133,7 +146,10 @@ def _purchases(persona: Persona, start: date, as_of: date) -> pl.DataFrame:
             due=day + pl.duration(days=pl.col("lag")),
             merchant=pl.col("merchants").list.get(merchant),
             number=mix(contract, day_of_epoch, copy),
-            amount_cents=-amount.round().cast(pl.Int64),
+            amount_cents=-pl.when(pl.col("kind") == PaymentKind.CASH)
+            .then(_in_notes(amount))
+            .otherwise(amount.round())
+            .cast(pl.Int64),
         )
         .join(_bank_days(start, as_of), on="due")
         .filter(by_card | ~unsettled)

@@ -80,6 +80,8 @@ class Recurring:
     last: date = date.max
     rise_permille: int = 0
     """The yearly rise of the amount."""
+    rise_month: int = 0
+    """The month of the rise, such as July for pensions; 0 for the month in which the history begins."""
     step_cents: int = 0
     """The monthly change of the amount."""
     spread_permille: int = 0

@@ -19,7 +19,8 @@ from schwifty import IBAN
 from analytics.frames import BOOKINGS
 from analytics.products import CARDS, ProductCategory
 from models.simulator.scripted.chance import mix
-from models.simulator.scripted.personas import Style, partners
+from models.simulator.scripted.movements import movements
+from models.simulator.scripted.personas import Style, load, partners
 from pipelines.banks.base import (
     AccessLocked,
     BankFault,
@@ -507,3 +508,18 @@ def test_every_special_user_id_is_documented() -> None:
     }
     assert [name for name in names if name.startswith("test_") and f"`{name}" not in text] == []
     assert [user_id for user_id in CUSTOMERS if f"`{user_id}`" not in text] == []
+
+
+def test_prices_of_the_people_are_those_of_their_time() -> None:
+    """The Deutschlandticket costs what it cost, pensions rise in July, and machines pay out notes."""
+    start, today = date(2023, 11, 1), date(2026, 11, 18)
+    accounts = {name: movements(load(name), start, today) for name in ("employee", "pensioner")}
+    tickets = accounts["employee"].filter(pl.col("purpose").str.starts_with("Deutschlandticket"))
+    by_year = tickets.group_by(pl.col("booked_on").dt.year()).agg(pl.col("amount_cents").unique()).sort("booked_on")
+    assert by_year["amount_cents"].to_list() == [[-4_900], [-4_900], [-5_800], [-6_300]]
+    pensions = accounts["pensioner"].filter(pl.col("purpose").str.starts_with("Rente ")).sort("booked_on")
+    risen = pensions.filter(pl.col("amount_cents") > pl.col("amount_cents").shift(1))
+    assert risen["booked_on"].dt.month().to_list() == [7, 7, 7]
+    cash = pl.concat(frame.filter(pl.col("kind") == "CASH")["amount_cents"] for frame in accounts.values())
+    assert cash.len() > 50
+    assert (cash % 1_000 == 0).all()
