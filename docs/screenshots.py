@@ -26,7 +26,7 @@ from playwright.sync_api import Browser, Error, Page, ViewportSize, sync_playwri
 
 from api.cli import runs
 from api.dagster_proxy import credentials
-from tests.browser.driving import DESKTOP, DESKTOP_WITH_SCRIPT, PATIENCE, PHONE_WITH_SCRIPT, Way, chromium, running_app
+from tests.browser.driving import DESKTOP, DESKTOP_WITH_SCRIPT, PATIENCE, PHONE_WITH_SCRIPT, Profiles, Way, chromium, running_app
 from tests.spec.browsing import Browser as PlainBrowser
 from tests.spec.browsing import appended, connecting
 from tests.spec.test_webform import connected, fresh, paying
@@ -185,15 +185,16 @@ def form(browser: Browser) -> None:
         with stack.database.acting_for(tenant.tenant_id) as owner:
             designs.change(owner, name="Haushaltsbuch Nord")
         pages: dict[str, bytes] = {}
+        profiles = Profiles(browser, stack.base_url)
         for kind in (DESKTOP_WITH_SCRIPT, PHONE_WITH_SCRIPT):
             customer = tenant.customer()
-            way = Way(browser, kind, stack, app).open(appended(connecting(customer), app.back("docs"))).at("terms")
+            way = Way(profiles, kind, stack, app).open(appended(connecting(customer), app.back("docs"))).at("terms")
             pages[f"terms-{kind.name}"] = _page(way)
             pages[f"banks-{kind.name}"] = _page(way.send("accept").at("banks"))
             pages[f"login-{kind.name}"] = _page(way.send("bank").at("login"))
             pages[f"tan-{kind.name}"] = _page(way.log_in(fresh("test_sca_method_media")).to_tan())
             way.send("cancel").context.close()
-        way = Way(browser, DESKTOP_WITH_SCRIPT, stack, app).open(appended(connecting(customer), app.back("docs"))).at("banks")
+        way = Way(profiles, DESKTOP_WITH_SCRIPT, stack, app).open(appended(connecting(customer), app.back("docs"))).at("banks")
         pages["accounts-desktop"] = _page(way.send("bank").at("login").log_in("demo1").at("accounts"))
         pages["summary-desktop"] = _page(way.send("accounts").at("summary"))
         way.send("cancel")

@@ -97,9 +97,9 @@ def _reason() -> pl.Expr:
         german_euros(pl.col("lowest")),
         german_euros(pl.col("highest")),
     )
-    what = pl.when(pl.col("extra") > 0).then(pl.lit("Einnahmen")).otherwise(pl.lit("Ausgaben"))
+    side = pl.when(pl.col("extra") > 0).then(pl.lit("Einnahmen")).otherwise(pl.lit("Ausgaben"))
     yearly = pl.format(
-        "darin {} Euro {}, die in den Vorjahren im selben Monat anfielen", german_euros(pl.col("extra").abs()), what
+        "darin {} Euro {}, die in den Vorjahren im selben Monat anfielen", german_euros(pl.col("extra").abs()), side
     )
     parts = [pl.when("interval_only").then(basis), pl.when(pl.col("extra") != 0).then(yearly)]
     reason = pl.concat_str(parts, separator="; ", ignore_nulls=True)

@@ -67,7 +67,7 @@ def test_every_answer_is_good_or_the_right_fault(path: Path) -> None:
         (
             "KSK_Biberach__KskBiberachIntegrationTestBase__ANONYMOUS_INIT_RESPONSE",
             ["910", "911", "912", "913", "920", "921", "900", "922"],
-            {"HKSAL": 5, "HKKAZ": 5, "HKWPD": 5, "HKCAZ": 1, "HKTAB": 4},
+            {"HKSAL": 5, "HKKAZ": 5, "HKWPD": 5, "HKCAZ": 1, "HKTAB": 4, "DKKKU": 2},
             360,
         ),
         (
