@@ -238,7 +238,7 @@ def demo(browser: Browser, address: str) -> None:
     page = browser.new_page(viewport=window, base_url=address, locale="de-DE", timezone_id="Europe/Berlin")
     page.set_default_timeout(PATIENCE)
     page.goto("/demo")
-    page.locator("form button").first.click()
+    page.locator("form[action$='/connect'] button").first.click()
     for action, typed in STEPS.items():
         button = f'button[name=bank][value="{DEMO}"]' if action == "bank" else f'form:has(input[value="{action}"]) button'
         target = page.locator(f'{button}:not([type=button]), button[name=action][value="{action}"]').first
