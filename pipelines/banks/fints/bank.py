@@ -28,7 +28,7 @@ from pipelines.banks.base import (
     Unusable,
     WrongCredentials,
 )
-from pipelines.banks.fints import addresses, dialogue, messages, paying, settling
+from pipelines.banks.fints import addresses, dialogue, messages
 from pipelines.banks.fints.connection import Connection
 from pipelines.banks.fints.dialogue import FintsCaller, Flow
 from pipelines.banks.fints.login_fields import PIN, USER_ID, form_of
@@ -75,6 +75,8 @@ class FintsConnector:
 
     def start(self, order: Order, request: FetchRequest) -> Turn:
         """The first step of a consent or a payment."""
+        from pipelines.banks.fints import paying  # it reads statements, which loads Polars
+
         caller, login, address = self._caller(request)
         memory = read_memory(request.memory)
         if isinstance(order, Payment):
@@ -85,6 +87,8 @@ class FintsConnector:
 
     def resume(self, request: FetchRequest, state: bytes, reply: Reply) -> Turn:
         """The next step."""
+        from pipelines.banks.fints import paying
+
         caller, login, address = self._caller(request)
         stored_state = read_state(state, caller.user_id)
         go_on = dialogue.resume if stored_state.draft is None else paying.resume
@@ -92,6 +96,8 @@ class FintsConnector:
 
     def outcome(self, request: FetchRequest, reference: UUID) -> Done | Failed | None:
         """What the bank's protocol, or else its bookings, say of a payment; None if they say nothing."""
+        from pipelines.banks.fints import settling
+
         caller, login, address = self._caller(request)
         flow = settling.find_outcome(caller, read_memory(request.memory), request, reference)
         return _result(self._run(flow, login, address, request.now))
