@@ -452,7 +452,7 @@ class TestReading:
         reader.exchange(segment("HKSPA", 1))
         assert [element[0] for element in reader.one("HISPA").elements] == ["J", "J", "N", "N"]
         reader.exchange(segment("HKSAL", 7, international(IBAN), "N"))
-        assert reader.one("HISAL").element(4)[:3] == ("C", "2627,74", "EUR")
+        assert reader.one("HISAL").element(4)[:3] == ("C", "2591,24", "EUR")
         reader.exchange(segment("HKSAL", 5, ("1029384756", "", *BANK), "J"))
         assert len(reader.all("HISAL")) == 3
 
