@@ -84,7 +84,7 @@ class Terms(FormPage):
 
 @dataclass(frozen=True)
 class BankChoice:
-    """A bank. `disturbed`: it has not answered lately; `recent`: the customer has connected it before."""
+    """A bank. `disturbed`: it fails for everybody and is paused; `recent`: the customer has connected it before."""
 
     id: str
     name: str

@@ -20,7 +20,6 @@ from pipelines.banks import catalogue, formats
 from pipelines.banks.base import (
     ChooseMedium,
     ChooseMethod,
-    Code,
     ConfirmPayee,
     Done,
     EnterTan,
@@ -46,8 +45,6 @@ from warehouse.stores.providers import STATEMENT_FILES, WITHOUT_BANK
 from warehouse.stores.redirect_sessions import CREATE_ACCOUNT, EndedSession, SessionView
 
 MAX_LISTED_BANKS = 20
-AWAY = (Code.UNREACHABLE, Code.INCOMPLETE)
-"""Faults of a fetch that are the bank's, whoever the customer is."""
 MAX_CACHED_TERMS = 256
 SEALED = {
     *(FormStep.BANK, FormStep.LOGIN, FormStep.UPLOAD, FormStep.UPLOADED, FormStep.ACCOUNTS),
@@ -257,8 +254,8 @@ def _banks(services: Services, owner: Owner, view: SessionView, query: str | Non
         if row.consumer_relevant and row.id not in WITHOUT_BANK and (not search or catalogue.fits(row, q=search))
     ]
     recent_ids = {access.provider_id for access in accesses.visible(owner)}
-    traces = stored_providers.fetch_traces(owner, AWAY)
-    rows.sort(key=lambda row: (row.id not in recent_ids, -traces[row.id].fetches if row.id in traces else 0))
+    fetches = stored_providers.count_fetches(owner)
+    rows.sort(key=lambda row: (row.id not in recent_ids, -fetches.get(row.id, 0)))
     files = [row for row, _ in providers if row.id == STATEMENT_FILES and moves.offers_bank(view.use_case, row.id)]
     choices = tuple(
         BankChoice(
@@ -266,7 +263,7 @@ def _banks(services: Services, owner: Owner, view: SessionView, query: str | Non
             row.name,
             row.blz,
             row.bic,
-            disturbed=row.paused_at is not None or (row.id in traces and traces[row.id].is_away),
+            disturbed=row.paused_at is not None,
             recent=row.id in recent_ids,
         )
         for row in rows[:MAX_LISTED_BANKS]

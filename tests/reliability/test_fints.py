@@ -1,7 +1,6 @@
 """A FinTS bank over HTTP: from the catalogue through consent and old bookings to the refresh, with a served bank and a worker."""
 
 import json
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,14 +13,6 @@ from tests.spec.dialogues import BACK, IP, codes, href, moved, rels
 from tests.support.stack import Customer, Stack, running_stack, wait_until
 
 PIN, TAN = "12345", "123456"
-
-
-@pytest.fixture(scope="module")
-def bank(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FintsServer]:
-    with FintsServer(tmp_path_factory.mktemp("fints")) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield server
-        server.shutdown()
 
 
 @pytest.fixture(scope="module")

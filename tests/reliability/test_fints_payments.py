@@ -1,7 +1,6 @@
 """Payments at a FinTS bank over HTTP, with a served bank and a worker: from the order to its end."""
 
 import json
-import threading
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,14 +19,6 @@ PIN, TAN = "12345", "123456"
 MATCH, CLOSE_MATCH = "DE89370400440532013000", "DE63370400440532013080"
 WAIT_SECONDS = 90
 ENDED = ("BA1111", "BA1104", "BA1119")
-
-
-@pytest.fixture(scope="module")
-def bank(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FintsServer]:
-    with FintsServer(tmp_path_factory.mktemp("fints")) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield server
-        server.shutdown()
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """A bank that fails for everybody is paused, shown as such, tried again by itself, and fetched again when it works."""
 
-import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,14 +20,6 @@ from warehouse.stores import providers
 from warehouse.stores.providers import ProviderEntry
 
 PIN = "12345"
-
-
-@pytest.fixture(scope="module")
-def bank(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FintsServer]:
-    with FintsServer(tmp_path_factory.mktemp("fints")) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield server
-        server.shutdown()
 
 
 @pytest.fixture(scope="module")

@@ -726,16 +726,17 @@ class TestBankList:
         assert DEMO in first
         assert "Zuletzt genutzt" in first
 
-    def test_a_bank_that_does_not_answer_is_marked(self, customer: Customer, browser: Browser, stack: Stack) -> None:
+    def test_a_paused_bank_is_marked(self, customer: Customer, browser: Browser, stack: Stack) -> None:
         browser.open(appended(connecting(customer))).send("accept")
         name, bank = f"Schweigebank {uuid.uuid4().hex[:8]}", uuid.uuid4()
         stack.sql("INSERT INTO providers (id, name, connector) VALUES (:bank, :name, 'demo')", bank=bank, name=name)
-        add = "INSERT INTO fetch_counts VALUES (:bank, :outcome, 1, now() - make_interval(mins => :minutes))"
+        pause = "UPDATE providers SET paused_at = now(), pause_code = 'BA1051', updated_at = clock_timestamp() WHERE id = :bank"
+        resume = "UPDATE providers SET paused_at = NULL, pause_code = NULL, updated_at = clock_timestamp() WHERE id = :bank"
         try:
-            stack.sql(add, bank=bank, outcome="BA1051", minutes=10)
+            stack.sql(pause, bank=bank)
             assert name in browser.open(f"{WEBFORM}/form?q={name}").words
             assert "Antwortet gerade nicht zuverlässig" in browser.words
-            stack.sql(add, bank=bank, outcome="fetched", minutes=5)
+            stack.sql(resume, bank=bank)
             assert "Antwortet gerade nicht zuverlässig" not in browser.open(f"{WEBFORM}/form?q={name}").words
         finally:
             stack.sql("DELETE FROM providers WHERE id = :bank", bank=bank)

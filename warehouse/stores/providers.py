@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from datetime import date, datetime, timedelta
 from uuid import UUID
 
-from sqlalchemy import Boolean, delete, extract, func, literal_column, select, text, tuple_, update
+from sqlalchemy import Boolean, delete, extract, func, literal_column, select, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
 
 from warehouse.errors import NotFound
@@ -20,9 +20,6 @@ FIRST_RETRY, MAX_RETRY_GAP = timedelta(minutes=5), timedelta(hours=1)
 """When a paused provider is tried again for the first time, and the longest time between two attempts."""
 KEPT_DAYS = timedelta(days=90)
 """How long the counts of a day are kept."""
-ANSWERS = ("fetched", "incomplete")
-"""The outcomes of fetches to which a provider has answered."""
-DISTURBANCE_TIME = text("interval '1 hour'")
 
 
 @dataclass(frozen=True)
@@ -36,14 +33,6 @@ class ProviderEntry:
     blz: str | None = None
     bic: str | None = None
     consumer_relevant: bool = True
-
-
-@dataclass(frozen=True)
-class FetchTrace:
-    """How much a provider is used, and whether its last answers within the hour were faults."""
-
-    fetches: int
-    is_away: bool
 
 
 @dataclass(frozen=True)
@@ -105,15 +94,10 @@ def set_enabled(owner: Owner, provider_id: UUID, enabled: bool) -> Provider:
     return provider
 
 
-def fetch_traces(owner: Owner, faults: Collection[str]) -> dict[UUID, FetchTrace]:
-    """What fetches tell of each provider. `faults` are the outcomes that mean that the provider is away."""
-    fetches = func.sum(FetchCount.fetches)
-    answered_at = func.max(FetchCount.last_at).filter(FetchCount.outcome.in_(ANSWERS))
-    failed_at = func.max(FetchCount.last_at).filter(FetchCount.outcome.in_(faults))
-    is_recent = failed_at > func.now() - DISTURBANCE_TIME
-    is_away = func.coalesce(is_recent & (answered_at.is_(None) | (failed_at > answered_at)), False)
-    rows = owner.session.execute(select(FetchCount.provider_id, fetches, is_away).group_by(FetchCount.provider_id))
-    return {provider_id: FetchTrace(int(count), away) for provider_id, count, away in rows}
+def count_fetches(owner: Owner) -> dict[UUID, int]:
+    """How often each provider was asked."""
+    rows = owner.session.execute(select(FetchCount.provider_id, func.sum(FetchCount.fetches)).group_by(FetchCount.provider_id))
+    return {provider_id: int(count) for provider_id, count in rows}
 
 
 def publish_logins(owner: Owner, provider_id: UUID) -> None:
