@@ -90,7 +90,8 @@ def _sources(path: Path, contents: dict[Path, bytes]) -> dict[Path, bytes]:
         contents[path] = path.read_bytes()
         for module, names in _IMPORTS.findall(contents[path].decode()):
             place = _ROOT.joinpath(*module.split("."))
-            inside = [place / f"{name}.py" for name in re.findall(r"\w+", names)]
+            imported_names = re.findall(r"\w+", names)
+            inside = [place / file for name in imported_names for file in (f"{name}.py", f"{name}/__init__.py")]
             for imported in (place.with_suffix(".py"), place / "__init__.py", *inside):
                 _sources(imported, contents)
     return contents

@@ -57,6 +57,11 @@ def test_a_folder_changes_with_the_sources_of_called_kernels(tmp_path: Path, mon
     assert [folder.name for folder in second.parent.iterdir()] == [second.name]
 
 
+def test_packages_imported_by_name_belong_to_the_sources() -> None:
+    sources = compiling._sources(ROOT / "analytics" / "bank_text" / "lines.py", {})
+    assert ROOT / "analytics" / "bank_text" / "sepa" / "tags.py" in sources
+
+
 def test_where_nothing_can_be_written_each_process_compiles_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiling, "_CACHE_FOLDERS", (Path("/proc/none"),))
     monkeypatch.setattr(compiling, "_SET_FOLDER", "")

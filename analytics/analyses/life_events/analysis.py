@@ -10,6 +10,7 @@ from analytics.analyses.life_events.financial import financial
 from analytics.analyses.life_events.guards import apply_guards, space_events
 from analytics.analyses.life_events.housing import housing
 from analytics.analyses.life_events.months import large_incomes, sum_months
+from analytics.analyses.life_events.studies import beginnings, studies, study_starts
 from analytics.analyses.snapshot import Snapshot
 from analytics.frames import LIFE_EVENTS, checked
 
@@ -27,10 +28,13 @@ def life_events(
     evidence = gather_evidence(snapshot) if evidence is None else evidence
     runs = apply_guards(evidence)
     large_income_rows = large_incomes(evidence, sum_months(snapshot)) if large_income_rows is None else large_income_rows
+    starts = study_starts(evidence, runs)
+    young_users = beginnings(runs, starts)
     event_parts = [
         *contract_events(runs),
-        *career(evidence, runs, snapshot.bookings),
-        *housing(evidence, runs),
+        *career(evidence, runs, snapshot.bookings, young_users),
+        *studies(evidence, runs, starts),
+        *housing(evidence, runs, young_users),
         *family(evidence),
         *financial(evidence, runs, snapshot, large_income_rows),
         *([marriages(snapshot.bookings)] if marriage else []),

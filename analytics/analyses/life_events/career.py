@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from analytics.analyses.life_events.evidence import EventEvidence, bookings_until
+from analytics.analyses.life_events.evidence import EventEvidence
 from analytics.analyses.life_events.guards import MIN_ACTIVITY_BOOKINGS, MIN_HISTORY_DAYS, bookings_before, events
 from analytics.analyses.life_events.succession import (
     change_events,
@@ -34,7 +34,7 @@ MAX_LEAVE_DAYS = 150
 """A wage that stays out up to this long before maternity or parental benefit rests: a birth is no end of a job."""
 MAX_WAGE_END_DAYS = 75
 """A pension that begins within this time of the end of a wage replaces it, even if a partner has a pension already."""
-MIN_TRAINING_PAYS, MIN_FIRST_WAGES = 3, 2
+MIN_TRAINING_PAYS, MIN_FIRST_WAGES, MIN_SMALL_WAGES = 3, 2, 3
 MAX_AFTER_TRAINING_DAYS = 200
 """A first job follows an apprenticeship within this time."""
 MAX_WAGE_DAYS_AFTER_PENSION = 120
@@ -50,19 +50,19 @@ BUSINESS_COSTS = (
     "TRADE_TAX",
 )
 """Freelancer tags of costs that a private person does not have."""
-STUDY_KINDS = ("SEMESTER_FEE", "STUDENT_AID")
-SEMESTER_DAYS, MIN_STUDIES_OVER_DAYS = 183, 244
-MIN_SEMESTER_HISTORY_DAYS = 274
+MIN_FIRST_JOB_CENTS = 20_000
+"""A student's first job may be a small one."""
 
 
-def career(evidence: EventEvidence, runs: pl.DataFrame, bookings: pl.DataFrame) -> list[pl.DataFrame]:
-    """The events of this group. `bookings` are all bookings, for the costs of a business."""
+def career(evidence: EventEvidence, runs: pl.DataFrame, bookings: pl.DataFrame, beginnings: pl.DataFrame) -> list[pl.DataFrame]:
+    """The events of this group. `bookings` are all bookings, for the costs of a business; `beginnings` the days on which users
+    begin to stand on their own feet.
+    """
     return [
-        *_employment(evidence, runs),
+        *_employment(evidence, runs, beginnings),
         *_wage_changes(evidence, runs),
         _retirement(runs),
         _self_employment(evidence, bookings),
-        *_studies(evidence, runs),
     ]
 
 
@@ -71,18 +71,19 @@ def _is_main_wage() -> pl.Expr:
     return (monthly.round() >= MIN_MAIN_WAGE_CENTS) | (pl.col("kind") == "TRAINING_PAY")
 
 
-def _employment(evidence: EventEvidence, runs: pl.DataFrame) -> list[pl.DataFrame]:
+def _employment(evidence: EventEvidence, runs: pl.DataFrame, beginnings: pl.DataFrame) -> list[pl.DataFrame]:
     wages = runs.filter(pl.col("kind").is_in(WAGE_KINDS))
     if wages.is_empty():
         return []
     new, ended_runs, first_jobs = wages.filter("new", _is_main_wage()), wages.filter("over"), _first_jobs(evidence)
+    new = pl.concat([new, _student_jobs(evidence, wages, beginnings)])
     if new.is_empty() and ended_runs.is_empty() and first_jobs.is_empty():
         return []
     new = new.join(first_jobs, left_on=["user", "first"], right_on=["user", "day"], how="anti", maintain_order="left")
     trained_users = first_jobs.select("user", kind=pl.lit(TRAINING_PAY))
     ended_runs = ended_runs.join(trained_users, on=["user", "kind"], how="anti", maintain_order="left")
     pairs = successions(new, ended_runs, MAX_CHANGE_DAYS)
-    new_runs = with_first_ever(evidence, runs_without_predecessor(evidence, new, pairs, wages), *WAGE_KINDS)
+    new_runs = with_first_ever(evidence, runs_without_predecessor(evidence, new, pairs, wages), beginnings, *WAGE_KINDS)
     ended_wages = runs_without_successor(evidence, ended_runs.filter(_is_main_wage()), pairs, END_DAYS, *WAGE_KINDS)
     ended_wages = _without_leave(evidence, ended_wages)
     later_wages = new_runs.filter(~pl.col("first_ever"), ~pl.col("waiting"))
@@ -122,6 +123,16 @@ def _employment(evidence: EventEvidence, runs: pl.DataFrame) -> list[pl.DataFram
             known_since=pl.col("ended_since"),
         ),
     ]
+
+
+def _student_jobs(evidence: EventEvidence, wages: pl.DataFrame, beginnings: pl.DataFrame) -> pl.DataFrame:
+    """The first wages of users who began to study before, of a job below the main wage."""
+    is_small = ~_is_main_wage() & (pl.col("median") >= MIN_FIRST_JOB_CENTS) & (pl.col("count") >= MIN_SMALL_WAGES)
+    small_jobs = wages.filter("new", is_small).join(
+        beginnings.select("user", begun="day").unique("user"), on="user", maintain_order="left"
+    )
+    first_jobs = with_first_ever(evidence, small_jobs.filter(pl.col("begun") < pl.col("first")), beginnings, *WAGE_KINDS)
+    return first_jobs.filter("first_ever").select(wages.columns)
 
 
 def _without_leave(evidence: EventEvidence, ended_wages: pl.DataFrame) -> pl.DataFrame:
@@ -178,7 +189,7 @@ def _wage_changes(evidence: EventEvidence, runs: pl.DataFrame) -> list[pl.DataFr
         return []
     chains = main_runs.select("contract", "name", chain=(~pl.col("resumed")).cum_sum())
     payments = evidence.payments.join(chains, on="contract").sort("chain", "day", "id")
-    wages = payments.with_columns(
+    wages = _without_maternity(evidence, payments).with_columns(
         after=pl.col("cents").shift(-1).over("chain"),
         later=pl.col("cents").shift(-2).over("chain"),
         next=pl.col("id").shift(-1).over("chain"),
@@ -210,7 +221,7 @@ def _wage_changes(evidence: EventEvidence, runs: pl.DataFrame) -> list[pl.DataFr
     wages = wages.join(first_jobs, on="user", how="left", maintain_order="left").filter(~is_first_job)
     return [
         _shifts(wages, "rise", "SALARY_INCREASE", "Gehalt steigt"),
-        _shifts(_without_maternity(evidence, wages), "fall", "SALARY_DECREASE", "Gehalt sinkt"),
+        _shifts(wages, "fall", "SALARY_DECREASE", "Gehalt sinkt"),
     ]
 
 
@@ -320,54 +331,3 @@ def _self_employment(evidence: EventEvidence, bookings: pl.DataFrame) -> pl.Data
         pl.lit(0.85),
         known_since=pl.max_horizontal("last", "spent"),
     )
-
-
-def _studies(evidence: EventEvidence, runs: pl.DataFrame) -> list[pl.DataFrame]:
-    """Starts and ends of studies. Semester fees are no contracts: there are only two a year."""
-    if evidence.booked_kinds.isdisjoint(STUDY_KINDS):
-        return []
-    studying = evidence.rows.filter(pl.col("kind").is_in(STUDY_KINDS))
-    fees = evidence.rows.filter(pl.col("kind") == "SEMESTER_FEE", pl.col("amount_cents") < 0)
-    ends = (
-        pl.first("booked_on").alias("first"),
-        pl.last("booked_on").alias("last"),
-        pl.first("id"),
-        pl.last("id").alias("last_id"),
-    )
-    fees = fees.group_by("user", maintain_order=True).agg(*ends, latest=pl.col("amount_cents").last(), name=pl.lit("").first())
-    fees = fees.join(evidence.histories, on="user", maintain_order="left")
-    is_late = (pl.col("first") - pl.col("start")).dt.total_days() >= MIN_SEMESTER_HISTORY_DAYS
-    first_fees = fees.filter(is_late).with_columns(
-        opening=pl.concat_list("id"), count=pl.lit(3), length=pl.lit(1), recognised="first"
-    )
-    new_aid = runs.filter("new", pl.col("kind") == "STUDENT_AID")
-    earlier = studying.group_by("user").agg(since=pl.col("booked_on").min())
-    columns = ["user", "first", "opening", "latest", "name", "count", "length", "recognised"]
-    starts = pl.concat([part.select(columns) for part in (first_fees, new_aid)], how="vertical_relaxed").join(earlier, on="user")
-    starts = starts.filter((pl.col("first") - pl.col("since")).dt.total_days() <= 1)
-    receiving_aid = runs.filter("active", pl.col("kind") == "STUDENT_AID").select("user")
-    ended_studies = fees.filter((pl.col("as_of") - pl.col("last")).dt.total_days() >= MIN_STUDIES_OVER_DAYS).join(
-        receiving_aid, on="user", how="anti"
-    )
-    total, before = bookings_until(evidence, ended_studies, pl.col("as_of"), pl.col("last"))
-    ended_studies = ended_studies.filter(total - before >= MIN_ACTIVITY_BOOKINGS)
-    ending = pl.col("last") + pl.duration(days=SEMESTER_DAYS)
-    return [
-        events(
-            starts,
-            "STUDIES_START",
-            pl.col("first"),
-            "BAföG oder Semesterbeitrag beginnt",
-            pl.col("opening"),
-            known_since=pl.col("recognised"),
-        ),
-        events(
-            ended_studies,
-            "STUDIES_END",
-            ending,
-            "Kein Semesterbeitrag mehr",
-            pl.concat_list("last_id"),
-            pl.lit(0.85),
-            known_since=pl.col("last").dt.offset_by(f"{MIN_STUDIES_OVER_DAYS}d"),
-        ),
-    ]

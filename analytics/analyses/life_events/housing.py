@@ -18,22 +18,22 @@ MAX_PURCHASE_DAYS = 120
 MIN_NOTARY_CENTS = 20_000
 
 
-def housing(evidence: EventEvidence, runs: pl.DataFrame) -> list[pl.DataFrame]:
-    """The events of this group."""
+def housing(evidence: EventEvidence, runs: pl.DataFrame, beginnings: pl.DataFrame) -> list[pl.DataFrame]:
+    """The events of this group. `beginnings` are the days on which users begin to stand on their own feet."""
     return [
-        *_tenancies(evidence, runs),
+        *_tenancies(evidence, runs, beginnings),
         _purchases(evidence, runs),
     ]
 
 
-def _tenancies(evidence: EventEvidence, runs: pl.DataFrame) -> list[pl.DataFrame]:
+def _tenancies(evidence: EventEvidence, runs: pl.DataFrame, beginnings: pl.DataFrame) -> list[pl.DataFrame]:
     rents = runs.filter(pl.col("kind") == "RENT")
     new, ended_rents = rents.filter("new"), rents.filter("over")
     if new.is_empty() and ended_rents.is_empty():
         return []
     pairs = successions(new, ended_rents, MAX_CHANGE_DAYS, same_payee=True)
     moves = pairs.filter(~_is_same_home())
-    new_rents = with_first_ever(evidence, runs_without_predecessor(evidence, new, pairs, rents), "RENT")
+    new_rents = with_first_ever(evidence, runs_without_predecessor(evidence, new, pairs, rents), beginnings, "RENT")
     ended_tenancies = runs_without_successor(evidence, ended_rents, pairs, END_DAYS, "RENT")
     later_rents = new_rents.filter(~pl.col("first_ever"), ~pl.col("waiting"))
     until = pl.col("last") + pl.duration(days=pl.col("length") - 1)

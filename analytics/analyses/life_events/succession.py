@@ -7,6 +7,8 @@ from analytics.analyses.life_events.guards import YEAR_DAYS, events, silence_day
 
 MAX_OVERLAP_DAYS = 45
 """The old run may continue this long beside the new one: a last wage, a double rent."""
+MAX_BEGINNING_DAYS = 100
+"""A first home or job may come this long before studies or an apprenticeship begin."""
 MAX_WAIT_DAYS, MAX_LAST_PAYMENT_DAYS = 75, 35
 """For this long after its start a new run may still prove to follow another one, whose last payment lies around the same time."""
 
@@ -87,14 +89,19 @@ def _settled_days(evidence: EventEvidence, new: pl.DataFrame, others: pl.DataFra
     return with_payments.group_by("contract").agg(settled_since=settled.max())
 
 
-def with_first_ever(evidence: EventEvidence, new: pl.DataFrame, *kinds: str) -> pl.DataFrame:
-    """The new runs with `first_ever`: after at least a year of history without a booking of these kinds (guard FIRST)."""
+def with_first_ever(evidence: EventEvidence, new: pl.DataFrame, beginnings: pl.DataFrame, *kinds: str) -> pl.DataFrame:
+    """The new runs with `first_ever` (guard FIRST): no booking of these kinds lies before them, in at least a year of history or
+    since the user began to study or to be trained (`beginnings`: `user`, `day`).
+    """
     first_bookings = evidence.rows.filter(pl.col("kind").is_in(kinds)).group_by("user").agg(earliest=pl.col("booked_on").min())
     has_year_of_history = (pl.col("first") - pl.col("start")).dt.total_days() >= YEAR_DAYS
-    dated_runs = new.join(first_bookings, on="user", how="left", maintain_order="left")
-    return dated_runs.with_columns(
-        first_ever=has_year_of_history & (pl.col("earliest").is_null() | (pl.col("earliest") >= pl.col("first")))
+    begins_young = (pl.col("day") <= pl.col("first").dt.offset_by(f"{MAX_BEGINNING_DAYS}d")).fill_null(False)
+    dated_runs = new.join(first_bookings, on="user", how="left", maintain_order="left").join(
+        beginnings, on="user", how="left", maintain_order="left"
     )
+    return dated_runs.with_columns(
+        first_ever=(has_year_of_history | begins_young) & (pl.col("earliest").is_null() | (pl.col("earliest") >= pl.col("first")))
+    ).drop("day")
 
 
 def runs_without_successor(

@@ -59,6 +59,7 @@ _LETTER_BITS, _LETTER_MASK = 5, 31
 _CODE_LETTERS = 4
 _ONE, _N = ord("1"), ord("N")
 _BIC, _SMALL_Z = letters("bic"), ord("z")
+_NOT_PROVIDED = letters("notprovided")
 _BANK_PREFIX_LETTERS = 4
 """Characters of what stands before "IBAN" or "BIC" and a slash."""
 _RECURRENT, _FIRST, _ONE_OFF, _FINAL = (packed(word) for word in ("RCUR", "FRST", "OOFF", "FNAL"))
@@ -187,13 +188,13 @@ def _label_before(label: int, text: Bytes, low: int, j: int) -> int:
 
 @uncounted
 def loose_label(text: Bytes, low: int, i: int, high: int) -> tuple[int, int]:
-    """The field whose label ends before this blank if a number follows, and where the label begins."""
+    """The field whose label ends before this blank if a number or the word for no value follows, and where the label begins."""
     if i - low < 5 or not is_letter(byte(text, i - 1)):
         return NO_FIELD, i
     digits = 0
     for k in range(i + 1, min(first_word_end(text, first_word_end(text, i + 1, high) + 1, high), i + 7, high)):
         digits += is_digit(byte(text, k))
-    if digits == 0:
+    if digits == 0 and not (i + _NOT_PROVIDED.size < high and stands_in_any_case(text, i + 1, _NOT_PROVIDED)):
         return NO_FIELD, i
     return _label_at(_LOOSE, text, low, i - 1)
 
