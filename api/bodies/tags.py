@@ -1,12 +1,13 @@
 """Tags of bookings as the interface shows them: JSON from the rows of a frame, one slice of a list at a time."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import orjson
 import polars as pl
 
 from analytics import trees
-from analytics.frames import TAG_KINDS, TAG_PARTS
+from analytics.frames import TAG_KINDS
+from pipelines.results.documents.json_text import rate
 from pipelines.results.documents.tags import TagWriter, tag_details
 
 TREES = dict(zip(TAG_KINDS, ("CATEGORIES", "INSURANCE_TYPES", "BUSINESS_PARTNERS", "FREELANCER_CATEGORIES"), strict=True))
@@ -15,38 +16,33 @@ DEFAULT_NAME = "Buchung"
 MAX_NAME_CHARACTERS = 140
 
 
-def tag_bodies(writer: TagWriter, bookings: pl.DataFrame, taggers: Sequence[str], version: str) -> list[list[orjson.Fragment]]:
-    """The tags of each booking from these taggers. Links to other bookings belong to the category, which they explain."""
-    ids = bookings["id"].to_list()
-    entities = [writer.entity(*fields) for fields in _entities(bookings).iter_rows()]
-    tags_by_booking: list[list[orjson.Fragment]] = [[] for _ in ids]
-    for tagger in taggers:
-        tree, rows = TREES[tagger], bookings.select(_columns(tagger)).iter_rows()
-        for booking_tags, entity_id, entity, (item, confidence, source, reason, *links) in zip(
-            tags_by_booking, ids, entities, rows, strict=True
-        ):
-            details = tag_details(confidence, source, reason, version, *links)
-            booking_tags.append(orjson.Fragment(writer.write(tree, item, entity_id, entity, details)))
-    return tags_by_booking
-
-
-def classification_bodies(bookings: pl.DataFrame) -> Iterator[dict[str, object]]:
-    """The category of each booking in the older form."""
-    items = trees.tree("CATEGORIES")
-    for system_name, confidence in bookings.select("category", "category_confidence").iter_rows():
-        item = items.item(system_name)
-        parent = {"parentCategory": item.parent} if item.parent else {}
-        yield {"category": system_name, **parent, "displayName": item.display_name, "confidenceLevel": round(confidence, 4)}
-
-
-def _columns(tagger: str) -> list[str]:
-    links = ["refund_of", "pair_of", "category_guess"] if tagger == "category" else []
-    return [tagger, *(f"{tagger}_{part}" for part in TAG_PARTS[1:]), *links]
-
-
-def _entities(bookings: pl.DataFrame) -> pl.DataFrame:
-    """The entities that carry the tags: id, a name that people recognise, and the user."""
+def tag_texts(writer: TagWriter, bookings: pl.DataFrame, taggers: Sequence[str], version: str) -> pl.Series:
+    """The JSON list of the tags of each booking from these taggers, of this version."""
     name = pl.coalesce(
-        *(pl.when(pl.col(name).str.strip_chars() != "").then(pl.col(name)) for name in NAME_COLUMNS), pl.lit(DEFAULT_NAME)
+        *(pl.when(pl.col(column).str.strip_chars() != "").then(column) for column in NAME_COLUMNS), pl.lit(DEFAULT_NAME)
+    ).str.head(MAX_NAME_CHARACTERS)
+    tags = pl.DataFrame(
+        [writer.on_bookings(TREES[tagger], bookings, tagger, name, tag_details(tagger, version)) for tagger in taggers]
     )
-    return bookings.select("id", name.str.head(MAX_NAME_CHARACTERS).alias("name"), "user")
+    return tags.select(pl.concat_str(pl.lit("["), pl.concat_str(pl.all(), separator=","), pl.lit("]")).alias("tags")).to_series()
+
+
+def classification_texts() -> pl.Expr:
+    """The JSON of the category of each booking in the older form."""
+    items = trees.tree("CATEGORIES").items
+    fixed = {
+        item.system_name: orjson.dumps(
+            {
+                "category": item.system_name,
+                **({"parentCategory": item.parent} if item.parent else {}),
+                "displayName": item.display_name,
+            }
+        ).decode()[:-1]
+        for item in items
+    }
+    return pl.concat_str(
+        pl.col("category").replace_strict(fixed, return_dtype=pl.String),
+        pl.lit(',"confidenceLevel":'),
+        rate("category_confidence"),
+        pl.lit("}"),
+    )

@@ -7,6 +7,7 @@ from tempfile import SpooledTemporaryFile
 from typing import Any
 
 import orjson
+import polars as pl
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
@@ -30,6 +31,12 @@ class JsonListWriter:
             text = orjson.dumps(elements)
             self.size += self.file.write((b"," if self.rows else b"[") + text[1:-1])
             self.rows += len(elements)
+
+    def add_texts(self, texts: pl.Series) -> None:
+        """Appends elements that are JSON already."""
+        if len(texts):
+            self.size += self.file.write((b"," if self.rows else b"[") + texts.str.join(",").item().encode())
+            self.rows += len(texts)
 
     def response(self, headers: dict[str, str] | None = None) -> Response:
         """The list as a response, which closes the file after sending."""

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from analytics.frames import PRODUCTS, TAG_KINDS
 from analytics.products import ProductCategory
-from api.bodies.tags import tag_bodies
+from api.bodies.tags import tag_texts
 from api.http.authorization import TokenKind, needs
 from api.http.errors import wrong
 from api.http.long_lists import JsonListWriter
@@ -73,9 +73,9 @@ def _tag(services: Services, caller: Caller, content: Any) -> Response:
     version = tags.version(caller.tenant_id)
     tags_to_json, writer = tag_writer(services.settings.base_url), JsonListWriter()
     for start in range(0, len(records), BATCH_ROWS):
-        tag_lists = tag_bodies(tags_to_json, rows.slice(start, BATCH_ROWS), TAG_KINDS, version)
+        tag_lists = tag_texts(tags_to_json, rows.slice(start, BATCH_ROWS), TAG_KINDS, version)
         batch = records[start : start + BATCH_ROWS]
-        writer.add(body(record, record_tags) for record, record_tags in zip(batch, tag_lists, strict=True))
+        writer.add(body(record, orjson.Fragment(text)) for record, text in zip(batch, tag_lists, strict=True))
     return writer.response()
 
 

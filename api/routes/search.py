@@ -15,7 +15,7 @@ from api.http.errors import misnamed, wrong
 from api.http.long_lists import JsonListWriter
 from api.http.responses import freshness
 from api.http.route import router
-from api.routes.transactions import MAX_ROWS, NAME, STATUSES, Row, tagged_bodies, view_taggers, write_rows
+from api.routes.transactions import MAX_ROWS, NAME, STATUSES, TAGGED_ROWS, Row, tagged_texts, view_taggers, write_rows
 from api.schemas.accesses import ROOT
 from api.schemas.base import Count, Flag, QueryDay
 from api.schemas.languages import Text
@@ -23,13 +23,13 @@ from api.schemas.search import MAX_TEXT, Direction, QueryCents, search_words
 from api.schemas.transactions import FoundTransactionBody, View, transaction_fields
 from api.services import AppServices, Services
 from pipelines.results import tags
+from pipelines.results.documents.json_text import quoted
 from pipelines.results.tags import TaggedBookings
 from warehouse.errors import Invalid
 from warehouse.postgres.database import Owner
 from warehouse.stores import booking_search, transactions
 from warehouse.stores.booking_search import ACCESS_KEY, PRODUCT_KEY, BookingSearch, SearchCursor, Sort, SortOrder
 from warehouse.stores.callers import Caller
-from warehouse.stores.transactions import BATCH_ROWS
 
 routes = router("/customer/v2", "Customer")
 DEFAULT_ROWS = 100
@@ -143,8 +143,11 @@ def _with_tags(services: Services, caller: Caller, query: SearchQuery) -> Respon
         rows = _rows(owner, query, tagged.bookings)
     shown_rows = rows[: query.limit]
     writer = JsonListWriter()
-    for start in range(0, len(shown_rows), BATCH_ROWS):
-        writer.add(_bodies(services, query, tagged, shown_rows[start : start + BATCH_ROWS]))
+    if query.taggers:
+        for start in range(0, len(shown_rows), TAGGED_ROWS):
+            writer.add_texts(_tagged_texts(services, query, tagged, shown_rows[start : start + TAGGED_ROWS]))
+    else:
+        writer.add(_fields(row) for row in shown_rows)
     next_page = _next_page(services, query, shown_rows[-1] if len(rows) > query.limit else None)
     return writer.response({**freshness(tagged.revision, tagged.version, precomputed=tagged.precomputed), **next_page})
 
@@ -158,13 +161,18 @@ def _rows(owner: Owner, query: SearchQuery, tagged: pl.DataFrame) -> list[Row]:
     return [tuple(row) for row in owner.session.connection().exec_driver_sql(statement.as_string(), values)]
 
 
-def _bodies(services: Services, query: SearchQuery, tagged: TaggedBookings, rows: list[Row]) -> list[dict[str, Any]]:
-    """The bodies of rows, with the tags that the query asks for."""
-    if not query.taggers:
-        return [_fields(row) for row in rows]
-    page = pl.DataFrame({"id": [str(row[0]) for row in rows]}).join(tagged.bookings, on="id", how="left", maintain_order="left")
-    bodies = tagged_bodies(services, page, query.taggers, tagged.version, categorize=query.categorize)
-    return [{**body, **_belonging(row)} for row, body in zip(rows, bodies, strict=True)]
+def _tagged_texts(services: Services, query: SearchQuery, tagged: TaggedBookings, rows: list[Row]) -> pl.Series:
+    """The JSON of rows with the tags that the query asks for."""
+    columns = {
+        "id": [str(row[0]) for row in rows],
+        "access": [row[ACCESS_KEY] for row in rows],
+        "of": [row[PRODUCT_KEY] for row in rows],
+    }
+    page = pl.DataFrame(columns, dict.fromkeys(columns, pl.String)).join(
+        tagged.bookings, on="id", how="left", maintain_order="left"
+    )
+    more = {"accessId": quoted("access"), "productId": quoted("of")}
+    return tagged_texts(services, page, query.taggers, tagged.version, categorize=query.categorize, more=more)
 
 
 def _fields(row: Row) -> dict[str, Any]:

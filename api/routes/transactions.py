@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,7 +17,7 @@ from pydantic import FailFast, Field, SkipValidation, TypeAdapter
 from starlette.responses import Response
 
 from analytics.frames import BOOKINGS
-from api.bodies.tags import classification_bodies, tag_bodies
+from api.bodies.tags import classification_texts, tag_texts
 from api.customer import AccessKey, Modifies, ProductKey, Reads, changing_for, reading_for, user_of
 from api.http.errors import wrong
 from api.http.long_lists import JsonListWriter
@@ -35,10 +35,12 @@ from api.schemas.transactions import (
     TransactionBody,
     View,
     transaction_fields,
+    transaction_texts,
 )
 from api.services import AppServices, Services
 from pipelines.fetching import push
 from pipelines.results import tags
+from pipelines.results.documents.json_text import json_object
 from pipelines.results.documents.tags import tag_writer
 from warehouse.errors import Invalid, NotFound
 from warehouse.stores import accesses, products, transactions
@@ -48,6 +50,8 @@ from warehouse.stores.transactions import BATCH_ROWS, COLUMNS, Cursor, Transacti
 routes = router("/customer/v2/bankzugaenge/{access}/{product}", "Customer")
 NAME = "kontoumsaetze"
 MAX_ROWS = 10_000
+TAGGED_ROWS = 1_000
+"""Rows that are written with their tags at once: some megabytes."""
 Bookings = Annotated[list[PushedTransaction], FailFast(), Field(min_length=1, max_length=MAX_PUSHED_BOOKINGS)]
 PUSHED = TypeAdapter(Bookings)
 Pushed = Annotated[Bookings, SkipValidation, Body()]
@@ -164,8 +168,8 @@ def _with_tags(request: Request, services: Services, caller: Caller, query: Book
     matching_bookings = transactions.cut_window(tagged.bookings, product.id, query.window)
     bookings = matching_bookings if query.limit is None else matching_bookings.head(query.limit)
     writer = JsonListWriter()
-    for piece in bookings.iter_slices(BATCH_ROWS):
-        writer.add(tagged_bodies(services, piece, query.taggers, tagged.version, categorize=query.categorize))
+    for piece in bookings.iter_slices(TAGGED_ROWS):
+        writer.add_texts(tagged_texts(services, piece, query.taggers, tagged.version, categorize=query.categorize))
     has_more = bookings.height < matching_bookings.height
     next_page = _next_page(services.links, query, bookings.select(COLUMNS).row(-1)) if has_more else {}
     return writer.response(
@@ -173,15 +177,22 @@ def _with_tags(request: Request, services: Services, caller: Caller, query: Book
     )
 
 
-def tagged_bodies(
-    services: Services, bookings: pl.DataFrame, taggers: Sequence[str], version: str, *, categorize: bool
-) -> Iterator[dict[str, Any]]:
-    """Bookings with the tags of these taggers, which are of this version, and with classifications if they are asked for."""
-    tag_lists = tag_bodies(tag_writer(services.settings.base_url), bookings, taggers, version)
-    classifications = classification_bodies(bookings) if categorize else iter(())
-    for row, booking_tags in zip(bookings.select(COLUMNS).iter_rows(), tag_lists, strict=True):
-        classification = {"classifications": [next(classifications)]} if categorize else {}
-        yield {**transaction_fields(row), **classification, "tags": booking_tags}
+def tagged_texts(
+    services: Services,
+    bookings: pl.DataFrame,
+    taggers: Sequence[str],
+    version: str,
+    *,
+    categorize: bool,
+    more: Mapping[str, pl.Expr] | None = None,
+) -> pl.Series:
+    """The JSON of bookings with the tags of these taggers, which are of this version, with classifications if they are asked for,
+    and with further fields.
+    """
+    tags_column = tag_texts(tag_writer(services.settings.base_url), bookings, taggers, version)
+    classification = {"classifications": pl.concat_str(pl.lit("["), classification_texts(), pl.lit("]"))} if categorize else {}
+    values = {**transaction_texts(), **classification, "tags": pl.col("tags"), **(more or {})}
+    return bookings.with_columns(tags_column).select(json_object(values).alias("text")).to_series()
 
 
 @routes.post(f"/{NAME}", status_code=201, response_class=Response, openapi_extra={LARGE: True})

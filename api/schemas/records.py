@@ -121,7 +121,7 @@ def entity_id(record: TransactionRecord, place: int) -> str:
     return record.id or record.hash or str(place)
 
 
-def body(record: TransactionRecord, tags: list[orjson.Fragment]) -> dict[str, Any]:
+def body(record: TransactionRecord, tags: orjson.Fragment) -> dict[str, Any]:
     """The record as it was sent, with its tags."""
     fields = record.model_dump(by_alias=True, exclude_unset=True)
     return {**fields, AMOUNT: orjson.Fragment(format(record.amount, "f")), "tags": tags}

@@ -6,15 +6,19 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 import orjson
+import polars as pl
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, WithJsonSchema
 
 from api.schemas.base import TEXT, Amount, Line, Number, Wire, day_of
 from api.schemas.tags import TagInstanceBody
 from pipelines.fetching.validation import CURRENCIES
+from pipelines.results.documents.json_text import amount, quoted
 from warehouse.stores.transactions import COLUMNS
 
 TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}(?:[ T](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)?")
 MIDNIGHT = " 00:00:00"
+QUOTED_MIDNIGHT = f'"%Y-%m-%d{MIDNIGHT}"'
+SEQUENCE_DIGITS = 12
 MAX_PUSHED_BOOKINGS = 10_000
 Short = Annotated[Line, StringConstraints(max_length=256)]
 Text = Annotated[str, StringConstraints(max_length=4000), Field(json_schema_extra={"pattern": TEXT})]
@@ -108,12 +112,27 @@ def transaction_fields(row: tuple[Any, ...]) -> dict[str, Any]:
     body[WIRE_NAMES["booked_on"]] = day + MIDNIGHT
     if row[VALUE_ON] is not None:
         body[WIRE_NAMES["value_on"]] = row[VALUE_ON].isoformat() + MIDNIGHT
-    body["hash"] = f"{day.replace('-', '')}{row[SEQUENCE]:012d}"
+    body["hash"] = f"{day.replace('-', '')}{row[SEQUENCE]:0{SEQUENCE_DIGITS}d}"
     if row[PENDING]:
         body[WIRE_NAMES["pending"]] = True
     if row[BATCH] is not None:
         body["identifier"] = {"batchId": row[BATCH]}
     return body
+
+
+def transaction_texts() -> dict[str, pl.Expr]:
+    """The same fields as JSON, as expressions on a frame of bookings."""
+    sequence = pl.col("sequence").cast(pl.String).str.zfill(SEQUENCE_DIGITS)
+    return {
+        **{name: quoted(COLUMNS[index]) for name, index in COPIED_COLUMNS},
+        "id": quoted("id"),
+        WIRE_NAMES["amount"]: amount("amount_cents"),
+        WIRE_NAMES["booked_on"]: pl.col("booked_on").dt.strftime(QUOTED_MIDNIGHT),
+        WIRE_NAMES["value_on"]: pl.col("value_on").dt.strftime(QUOTED_MIDNIGHT),
+        "hash": pl.concat_str(pl.col("booked_on").dt.strftime('"%Y%m%d'), sequence, pl.lit('"')),
+        WIRE_NAMES["pending"]: pl.when("pending").then(pl.lit("true")),
+        "identifier": pl.concat_str(pl.lit('{"batchId":'), quoted("batch"), pl.lit("}")),
+    }
 
 
 def _day(value: Any) -> date:

@@ -8,9 +8,12 @@ import polars as pl
 import pytest
 
 from analytics import trees
+from analytics.frames import TAG_KINDS
 from api.bodies import drawn_logos
+from api.bodies.tags import TREES as TAG_TREES
+from api.bodies.tags import tag_texts
 from api.schemas.tags import TagInstanceBody
-from pipelines.results.documents.tags import tag_details, tag_tree_item, tag_writer
+from pipelines.results.documents.tags import LINKS, tag_tree_item, tag_writer
 from tests.support.stack import Stack, TenantUnderTest
 from warehouse import scopes
 from warehouse.inputs import logos
@@ -25,6 +28,7 @@ ITEM_FIELDS = {"displayName", "systemId", "systemName", "description", "tagTree"
 PARTNER_FIELDS = {
     *("addressCity", "addressCountry", "addressStreet", "addressZip", "creditorId", "group", "telephone", "website", "logo"),
 }
+LINK_NAMES = {column: name for name, column in LINKS.items()}
 BOOKING, PERSON = "3a2b8c1e-7c7c-4c39-8d8a-2f5a5d3c1b10", "5f0c6f0e-3c52-4d3c-9a52-0d7b0a3f9c11"
 
 
@@ -210,14 +214,28 @@ def test_a_text_that_cannot_be_sought_is_refused(http: httpx.Client, user: dict[
     assert (answer.status_code, answer.json()["messages"][0]["code"]) == (400, "BA400")
 
 
-@pytest.mark.parametrize(
-    ("tree", "item"), [("CATEGORIES", "TAXES"), ("INSURANCE_TYPES", "LIFE_ENDOWMENT"), ("BUSINESS_PARTNERS", "UNKNOWN")]
-)
-def test_a_tag_leads_to_its_item(http: httpx.Client, stack: Stack, user: dict[str, str], tree: str, item: str) -> None:
-    writer = tag_writer(stack.base_url)
-    details = tag_details(0.98765, "RULE", 'Wort »steuer« im "Verwendungszweck"', "2026.11-3f9a")
-    tag = orjson.loads(writer.write(tree, item, BOOKING, writer.entity(BOOKING, 'Müller & "Söhne"', PERSON), details))
-    assert tag["id"] == f"{BOOKING}.{trees.tree(tree).id}"
+def booking_frame(name: str = 'Müller & "Söhne"', **columns: Any) -> pl.DataFrame:
+    """A booking with the columns of its tags."""
+    reason = 'Wort »steuer«\t\\ im "Verwendungszweck"'
+    texts = {"refund_of": None, "pair_of": None, "category_guess": None, "user": PERSON, **columns}
+    text_columns = {name: pl.Series([value], dtype=pl.String) for name, value in texts.items()}
+    parts = {f"{tagger}_{part}": value for tagger in TAG_KINDS for part, value in (("source", "RULE"), ("reason", reason))}
+    confidences = {f"{tagger}_confidence": 0.98765 for tagger in TAG_KINDS}
+    return pl.DataFrame(
+        {"id": BOOKING, "counterparty_name": name, "purpose": "", "booking_text": "", **parts, **confidences, **text_columns}
+    )
+
+
+def booking_tag(base_url: str, tagger: str, bookings: pl.DataFrame) -> Any:
+    (text,) = tag_texts(tag_writer(base_url), bookings, [tagger], "2026.11-3f9a")
+    (tag,) = orjson.loads(text)
+    return tag
+
+
+@pytest.mark.parametrize(("tagger", "item"), [("category", "TAXES"), ("insurance", "LIFE_ENDOWMENT"), ("partner", "UNKNOWN")])
+def test_a_tag_leads_to_its_item(http: httpx.Client, stack: Stack, user: dict[str, str], tagger: str, item: str) -> None:
+    tag = booking_tag(stack.base_url, tagger, booking_frame(**{tagger: item}))
+    assert tag["id"] == f"{BOOKING}.{trees.tree(TAG_TREES[tagger]).id}"
     assert tag["entity"] == {
         "displayName": 'Müller & "Söhne"',
         "entityClass": "TRANSACTION",
@@ -225,8 +243,8 @@ def test_a_tag_leads_to_its_item(http: httpx.Client, stack: Stack, user: dict[st
         "userId": PERSON,
     }
     assert list(relations(tag)) == ["tag_trees", "tag_tree", "tag_tree_items", "tag_tree_item"]
-    found = read(http, user, relations(tag)["tag_tree_item"])
-    assert {name: value for name, value in found.items() if name != "relations"} == tag["tagTreeItem"]
+    item_body = read(http, user, relations(tag)["tag_tree_item"])
+    assert {name: value for name, value in item_body.items() if name != "relations"} == tag["tagTreeItem"]
     for rel in ("tag_trees", "tag_tree", "tag_tree_items"):
         assert http.get(relations(tag)[rel], headers=user).status_code == 200
 
@@ -256,41 +274,59 @@ def test_nothing_else_has_a_logo(http: httpx.Client, path: str) -> None:
     assert http.get(f"{TREES}{path}").status_code == 404
 
 
-@pytest.mark.parametrize("more", [{}, {"refund_of": BOOKING}, {"pair_of": BOOKING}])
-@pytest.mark.parametrize("entity_class", ["TRANSACTION", "USER"])
-def test_a_tag_says_what_carries_it_and_why(more: dict[str, str], entity_class: str) -> None:
-    details = tag_details(0.5, "MODEL", "Wörter »baeckerei«\t\\", "2026.11-3f9a", **more)
-    writer, tree = tag_writer("https://api.example.de"), trees.tree("CATEGORIES")
-    entity = writer.entity(BOOKING, 'Müller & "Söhne"', None, entity_class)
+@pytest.mark.parametrize("more", [{}, {"refund_of": BOOKING}, {"pair_of": BOOKING}, {"category_guess": "TAXES"}])
+def test_a_tag_says_what_carries_it_and_why(more: dict[str, str]) -> None:
+    tree = trees.tree("CATEGORIES")
     for _ in range(2):
-        tag = orjson.loads(writer.write("CATEGORIES", "LIVING_GROCERIES", BOOKING, entity, details))
+        tag = booking_tag("https://api.example.de", "category", booking_frame(category="LIVING_GROCERIES", user=None, **more))
         assert tag.pop("relations")
+        details = {
+            "confidenceLevel": 0.9877,
+            "source": "RULE",
+            "reason": 'Wort »steuer«\t\\ im "Verwendungszweck"',
+            "modelVersion": "2026.11-3f9a",
+            **{LINK_NAMES[column]: value for column, value in more.items()},
+        }
         assert tag == {
             "id": f"{BOOKING}.1",
-            "entity": {"displayName": 'Müller & "Söhne"', "entityClass": entity_class, "id": BOOKING},
+            "entity": {"displayName": 'Müller & "Söhne"', "entityClass": "TRANSACTION", "id": BOOKING},
             "tagTreeItem": tag_tree_item("https://api.example.de", tree, tree.item("LIVING_GROCERIES")),
             "details": details,
         }
-    assert (
-        TagInstanceBody(**tag, relations=[]).model_dump(by_alias=True, exclude_none=True, mode="json")["details"].keys()
-        == details.keys()
-    )
-    assert orjson.loads(writer.write("CATEGORIES", "TAXES", BOOKING, entity, None))["details"] is None
+    body = TagInstanceBody(**tag, relations=[]).model_dump(by_alias=True, exclude_none=True, mode="json")
+    assert body["details"].keys() == details.keys()
+
+
+@pytest.mark.parametrize(
+    ("texts", "name"),
+    [
+        (("Anna", "Miete", "x"), "Anna"),
+        ((" ", "Miete", "x"), "Miete"),
+        (("", "", "ENTGELT"), "ENTGELT"),
+        ((None, "", " "), "Buchung"),
+    ],
+)
+def test_a_booking_is_called_by_the_first_text_that_says_something(texts: tuple[str | None, ...], name: str) -> None:
+    columns = ("counterparty_name", "purpose", "booking_text")
+    names = {column: pl.Series([text], dtype=pl.String) for column, text in zip(columns, texts, strict=True)}
+    tag = booking_tag("https://api.example.de", "category", booking_frame(category="TAXES").with_columns(**names))
+    assert tag["entity"]["displayName"] == name
 
 
 def test_tags_on_users_are_written_like_those_on_bookings() -> None:
-    writer = tag_writer("https://api.example.de")
+    writer, tree = tag_writer("https://api.example.de"), trees.tree("LIFE_EVENTS")
     users, items = [PERSON, 'Müller\n"1"', PERSON], ["TENANCY_END", "TENANCY_END", "CHILD_FIRST"]
-    rows = pl.DataFrame({"user": users, "item": items, "suffix": ["a", 'b"\\', "c"], "details": ['{"x":1.50}', "{}", "{}"]})
+    suffixes, details = ["a", 'b"\\', "c"], ['{"x":1.50}', "{}", "{}"]
+    rows = pl.DataFrame({"user": users, "item": items, "suffix": suffixes, "details": details})
     tags = [orjson.loads(text) for text in writer.on_users("LIFE_EVENTS", rows)]
-    details: list[dict[str, Any]] = [{"x": 1.5}, {}, {}]
-    single_tags = [
-        orjson.loads(writer.write("LIFE_EVENTS", item, user, writer.entity(user, "Kunde", user, "USER"), fields))
-        for user, item, fields in zip(users, items, details, strict=True)
-    ]
-    suffixed = [{**tag, "id": f"{tag['id']}.{suffix}"} for tag, suffix in zip(single_tags, rows["suffix"], strict=True)]
-    assert tags == suffixed
-    assert tags[0]["id"] == f"{PERSON}.10.a"
+    for tag, user, item, suffix, fields in zip(tags, users, items, suffixes, details, strict=True):
+        assert {name: value for name, value in tag.items() if name != "relations"} == {
+            "id": f"{user}.10.{suffix}",
+            "entity": {"displayName": "Kunde", "entityClass": "USER", "id": user, "userId": user},
+            "tagTreeItem": tag_tree_item("https://api.example.de", tree, tree.item(item)),
+            "details": orjson.loads(fields),
+        }
+        assert list(relations(tag)) == ["tag_trees", "tag_tree", "tag_tree_items", "tag_tree_item"]
     more = rows.with_columns(more=pl.lit('"y":[2]'))
     assert [orjson.loads(text) for text in writer.on_users("LIFE_EVENTS", more)] == [{**tag, "y": [2]} for tag in tags]
     assert writer.on_users("LIFE_EVENTS", rows.clear()).is_empty()

@@ -14,12 +14,14 @@ from pydantic import Field
 from analytics import trees
 from analytics.trees import Item, Partner, Tree
 from pipelines.results.documents.fields import DocumentPart
-from pipelines.results.documents.json_text import json_object, quoted
+from pipelines.results.documents.json_text import json_object, quoted, rate
 
 TREES = "tags/v1/tag-trees"
 TRANSACTION, USER = "TRANSACTION", "USER"
 CUSTOMER = "Kunde"
 """The name of users in their tags, which never contain names of people."""
+LINKS = {"refundOf": "refund_of", "pairOf": "pair_of", "guess": "category_guess"}
+"""The details of categories that refer to something else, and the columns that have it."""
 MAX_WRITERS = 8  # one for each base URL: a process has one, tests have some
 SOME_DAY = "2026-11-13"
 SOME_IDS = [["3a2b8c1e-7c7c-4c39-8d8a-2f5a5d3c1b10"]]
@@ -90,24 +92,17 @@ def tag_tree_item(base_url: str, tree: Tree[Item], item: Item, *, with_categorie
     return reference.model_dump(exclude_none=True)
 
 
-def tag_details(
-    confidence: float,
-    source: str,
-    reason: str,
-    model_version: str,
-    refund_of: str | None = None,
-    pair_of: str | None = None,
-    guess: str | None = None,
-) -> dict[str, Any]:
-    """Why a booking has a tag, in the names of the interface."""
-    details = {"confidenceLevel": round(confidence, 4), "source": source, "reason": reason, "modelVersion": model_version}
-    if refund_of is not None:
-        details["refundOf"] = refund_of
-    if pair_of is not None:
-        details["pairOf"] = pair_of
-    if guess is not None:
-        details["guess"] = guess
-    return details
+def tag_details(tagger: str, model_version: str) -> dict[str, pl.Expr]:
+    """Why a booking has the tag of a tagger, in the names of the interface. Links to other bookings belong to the category, which
+    they explain.
+    """
+    details = {
+        "confidenceLevel": rate(f"{tagger}_confidence"),
+        "source": quoted(f"{tagger}_source"),
+        "reason": quoted(f"{tagger}_reason"),
+        "modelVersion": quoted(pl.lit(model_version)),
+    }
+    return details | ({name: quoted(column) for name, column in LINKS.items()} if tagger == "category" else {})
 
 
 class TagWriter:
@@ -115,28 +110,32 @@ class TagWriter:
 
     def __init__(self, base_url: str) -> None:
         self._base_url = base_url
-        self._cache: dict[tuple[str, str], tuple[str, bytes]] = {}
+        self._cache: dict[tuple[str, str], str] = {}
         self._item_texts: dict[tuple[str, str, bool], str] = {}
 
-    def entity(self, entity_id: str, display_name: str, user_id: str | None, entity_class: str = TRANSACTION) -> bytes:
-        """The JSON of the entity that has tags, to be passed to `write` for each of them."""
-        return orjson.dumps(_entity(entity_id, display_name, user_id, entity_class))
-
-    def write(self, tree: str, item: str, entity_id: str, entity: bytes, details: Mapping[str, Any] | None) -> bytes:
-        """The JSON of a tag on a booking."""
-        suffix, shared = self._cache.get((tree, item)) or self._common(tree, item)
-        return b'{"id":%b,"entity":%b,%b,"details":%b}' % (
-            orjson.dumps(entity_id + suffix),
-            entity,
-            shared,
-            orjson.dumps(details),
-        )
+    def on_bookings(
+        self, tree: str, bookings: pl.DataFrame, tagger: str, name: pl.Expr, details: Mapping[str, pl.Expr]
+    ) -> pl.Series:
+        """The JSON of the tag of a tagger on each booking, which people recognise by this name."""
+        entity = {
+            "displayName": quoted(name),
+            "entityClass": quoted(pl.lit(TRANSACTION)),
+            "id": quoted("id"),
+            "userId": quoted("user"),
+        }
+        parts = [
+            *(pl.lit('{"id":'), quoted(pl.concat_str("id", pl.lit(f".{trees.tree(tree).id}")))),
+            *(pl.lit(',"entity":'), json_object(entity)),
+            *(pl.lit(","), pl.col(tagger).replace_strict(self._shared_texts(tree, bookings[tagger]), return_dtype=pl.String)),
+            *(pl.lit(',"details":'), json_object(details), pl.lit("}")),
+        ]
+        return bookings.select(pl.concat_str(parts).alias(tagger)).to_series()
 
     def on_users(self, tree: str, rows: pl.DataFrame) -> pl.Series:
         """The JSON of tags on users. Rows have `user`, `item`, a `suffix` that makes the ids of one tree unique, and `details` as
         JSON; a column `more` has the text of further fields, a column `relations` that of further relations.
         """
-        shared = {item: (self._cache.get((tree, item)) or self._common(tree, item))[1].decode() for item in rows["item"].unique()}
+        shared = self._shared_texts(tree, rows["item"])
         user = quoted("user")
         entity = {"displayName": quoted(pl.lit(CUSTOMER)), "entityClass": quoted(pl.lit(USER)), "id": user, "userId": user}
         parts = [
@@ -181,11 +180,15 @@ class TagWriter:
             self._item_texts[key] = orjson.dumps(item).decode()
         return self._item_texts[key]
 
-    def _common(self, tree: str, item: str) -> tuple[str, bytes]:
+    def _shared_texts(self, tree: str, names: pl.Series) -> dict[str, str]:
+        """What all tags of each of these items have in common."""
+        return {name: self._cache.get((tree, name)) or self._shared_text(tree, name) for name in names.unique()}
+
+    def _shared_text(self, tree: str, name: str) -> str:
         tag_tree = trees.tree(tree)
-        text = orjson.dumps(_shared(self._base_url, tag_tree, tag_tree.item(item)))[1:-1]
-        self._cache[tree, item] = common = f".{tag_tree.id}", text
-        return common
+        text = orjson.dumps(_shared(self._base_url, tag_tree, tag_tree.item(name)))[1:-1].decode()
+        self._cache[tree, name] = text
+        return text
 
 
 @lru_cache(MAX_WRITERS)
@@ -217,11 +220,6 @@ def _partner_fields(base_url: str, tree: Tree[Item], partner: Partner) -> dict[s
         "website": partner.website or None,
         "logo": f"{_links(base_url, tree, partner)['tag_tree_item']}logo",
     }
-
-
-def _entity(entity_id: str, display_name: str, user_id: str | None, entity_class: str) -> dict[str, str]:
-    entity = {"displayName": display_name, "entityClass": entity_class, "id": entity_id}
-    return entity if user_id is None else {**entity, "userId": user_id}
 
 
 def _shared(base_url: str, tree: Tree[Item], item: Item) -> dict[str, Any]:
