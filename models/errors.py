@@ -2,6 +2,7 @@
 
 ModelError
 ├── ModelUnreadable      a file is not one of our models, or was altered
+├── LabelledLinesInvalid a file of labelled lines has mistakes; names them
 ├── NothingToLearn       the lines do not suffice for training or evaluation
 ├── EstimatorInvalid     there is no such estimator, or it does not have these parameters
 ├── ExportDiffers        the exported model does not predict what scikit-learn predicts
@@ -15,6 +16,10 @@ class ModelError(Exception):
 
 
 class ModelUnreadable(ModelError):
+    pass
+
+
+class LabelledLinesInvalid(ModelError):
     pass
 
 

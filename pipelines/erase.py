@@ -59,6 +59,7 @@ KEPT_ENTRIES = {
         "demo-bank": "the memory of the simulated bank",
         "demo.json": "the logins of the demo",
         "keys.json": "the vault keys",
+        "labelled": "lines that operators have labelled: whose they are is not known, so that operators erase them",
         "logs": "ids and counts, never personal data",
         "metrics": "counts",
         "models": "models and reports: sums over many lines, no line itself; the lines are in models/training",

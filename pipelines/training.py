@@ -36,8 +36,9 @@ from models.experiment import TRAINING_FORMATS
 from models.progress import Progress, silent
 from models.registry import RegistryEntry
 from models.simulator.worlds import World, simulate_parts
+from models.training import labelled_files
 from models.training.settings import SearchSettings, TrainingSettings
-from models.training.train import EXAMPLES, merged, train_on
+from models.training.train import EXAMPLES, merged, train_on, with_own
 from models.training.train import training_set as labelled
 from pipelines.training_lines import CORRECTIONS, shared_lines
 from warehouse import files
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from models.training.search import Search
 
 SIMULATED, FEEDBACK = "training_set.parquet", "training_feedback.parquet"
+LABELLED_FOLDER = "labelled"
 CANDIDATE, INCUMBENT, EVALUATED, SEARCH = "candidate", "incumbent", "evaluated", "search"
 _NO_NOTE = {
     CANDIDATE: "no version was trained yet",
@@ -115,12 +117,16 @@ class Promotion:
 def make_training_set(
     home: Path, world: World, database: Database | None = None, weight: float = 1.0, on_progress: Progress = silent
 ) -> TrainingSet:
-    """Simulates a world and stores its distinct lines; with a database, also the corrections of tenants that consent.
+    """Simulates a world and stores its distinct lines, with the labelled lines in `<home>/labelled`; with a database, also the
+    corrections of tenants that consent.
 
     The corrections are read under the lock of the files: an erasure that starts later waits for it, and then finds what was
     written. Without a database, the corrections of an earlier set are removed.
     """
+    own_lines = own_labelled_lines(home)
     simulated = merged(labelled(part) for part in simulate_parts(world, TRAINING_FORMATS, on_progress))
+    if not own_lines.is_empty():
+        simulated = with_own(simulated, labelled_files.examples(own_lines))
     storage = _storage(home)
     with storage.lock("."):
         feedback = CORRECTIONS.to_frame()
@@ -130,6 +136,12 @@ def make_training_set(
         _write_feedback(storage, feedback)
         storage.put(SIMULATED, parquet.encode(simulated, {"world": json.dumps(asdict(world))}))
         return _read_training_set(storage)
+
+
+def own_labelled_lines(home: Path) -> pl.DataFrame:
+    """The lines that operators have put into `<home>/labelled`, checked (`labelled_files.LABELLED`)."""
+    folder = home / LABELLED_FOLDER
+    return labelled_files.read(folder) if folder.is_dir() else labelled_files.LABELLED.to_frame()
 
 
 def training_set(home: Path) -> TrainingSet:

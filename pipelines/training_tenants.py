@@ -27,7 +27,7 @@ from models.progress import Progress, silent
 from models.simulator.worlds import TRAINING_WORLD, World, simulate_parts
 from models.training.estimators import ESTIMATORS
 from models.training.settings import TrainingSettings
-from models.training.train import EXAMPLES, merged, train_on
+from models.training.train import EXAMPLES, merged, train_on, with_own
 from models.training.train import training_set as labelled
 from pipelines import training
 from pipelines.training_lines import tenant_lines
@@ -97,9 +97,9 @@ def train_own_model(
         "weight": weight,
     }
     examples = own_lines.select(EXAMPLES.names())
-    shared_examples = _shared_examples(home, shared, world, on_progress).join(own_lines, on="key", how="anti")
+    shared_examples = _shared_examples(home, shared, world, on_progress)
     own_settings = own_settings.model_copy(update={"label": f"{shared.label.removesuffix('.own')[:40]}.own"})
-    model = train_on(merged([shared_examples, examples]), own_settings, on_progress, facts)
+    model = train_on(with_own(shared_examples, examples), own_settings, on_progress, facts)
     path = training.write_candidate(training.registry_folder(home, tenant), model, facts)
     tagged_lines = _tagged_twice(own_lines, training.model_in_use(home, tenant), model)
     right_before, right_after = (int((tagged_lines["corrected"] == tagged_lines[name]).sum()) for name in ("before", "after"))

@@ -53,6 +53,12 @@ def train(
         str | None, typer.Option(help='Parameters of the pipeline as JSON: `{"classifier__estimator__alpha": 0.00001}`.')
     ] = None,
     looks: Annotated[int | None, typer.Option(help="Copies of every line to learn from.", min=1, max=50)] = None,
+    examples: Annotated[
+        Path | None, typer.Option(help="Labelled lines of your own: a file (CSV or Parquet) or a folder of them.", exists=True)
+    ] = None,
+    weight: Annotated[
+        float | None, typer.Option(help="For how many bookings a labelled line stands; default: 10.", min=0.1, max=1000)
+    ] = None,
     examined: Annotated[int | None, typer.Option(help="How many other people it is evaluated on.", min=10)] = None,
     folder: Folder = None,
     as_json: Json = False,
@@ -60,19 +66,28 @@ def train(
     """Train a model on a simulated world, evaluate it, and store it beside the others. The active model stays the same."""
     from analytics.tagging.tag import Tagger
     from models import experiment, registry
-    from models.evaluation import tagger  # load numba, which no other command needs
+    from models.evaluation import single_lines, tagger  # load numba, which no other command needs
     from models.simulator.worlds import TRAINING_WORLD
+    from models.training import labelled_files
     from models.training.settings import TrainingSettings
 
     world = replace(TRAINING_WORLD, **_chosen_options(users=users, seed=seed))
     options = _chosen_options(label=label, estimator=estimator, parameters=_json_object(parameters), looks=looks)
     with model_errors(), progress(as_json) as on_progress:
         settings = TrainingSettings(**options)
-        model = experiment.train_categoriser(world, settings, on_progress)
+        own_lines = labelled_files.read(examples) if examples else labelled_files.LABELLED.to_frame()
+        own_examples = labelled_files.examples(own_lines, **_chosen_options(weight=weight))
+        model = experiment.train_categoriser(world, settings, on_progress, own_examples)
         test_world = replace(tagger.TEST_WORLD, **_chosen_options(users=examined))
         report = experiment.evaluation_report(model, tagger.evaluate(Tagger(model), test_world, on_progress), test_world)
         path = registry.add(_folder(folder), model, report)
-    facts = {"version": model.version, "file": str(path)}
+        facts: dict[str, Any] = {"version": model.version, "file": str(path)}
+        if examples:
+            held_back = labelled_files.held_back(own_lines)
+            right_before = single_lines.right_lines(held_back, Tagger(_model(_folder(folder), None)))
+            right_after = single_lines.right_lines(held_back, Tagger(model))
+            facts |= {"labelled lines": own_lines.height, "held back": held_back.height}
+            facts |= {"right before": right_before, "right after": right_after}
     if not as_json:
         _show_gates(report["gates"])
     show_once(facts | {"gates": report["gates"]} if as_json else facts, as_json, "The model is ready to be promoted.")

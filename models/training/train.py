@@ -90,6 +90,11 @@ def merged(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
     return whole.group_by("key", "category", maintain_order=True).agg(*first, pl.col("count").sum()).select(EXAMPLES.names())
 
 
+def with_own(simulated: pl.DataFrame, own_examples: pl.DataFrame) -> pl.DataFrame:
+    """Simulated `EXAMPLES` and those of people, whose word replaces that of the simulation for the same line."""
+    return merged([simulated.join(own_examples, on="key", how="anti", maintain_order="left"), own_examples])
+
+
 def thinned(examples: pl.DataFrame, max_lines: int) -> pl.DataFrame:
     """At most `max_lines` training lines per merchant (or purpose) and category, with the counts of all."""
     group = (pl.when(pl.col("merchant") != "").then("merchant").otherwise("purpose"), "category", "part")

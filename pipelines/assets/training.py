@@ -36,10 +36,38 @@ asset = partial(dg.asset, group_name=GROUP, owners=OWNERS)
 
 
 @asset(
+    kinds={"csv", "parquet"},
+    description=(
+        "Lines that people of a bank have labelled: files in the folder `labelled` of the data directory. They are checked as a "
+        "whole, and four of five merchants of them are learned from."
+    ),
+)
+def labelled_lines(context: dg.AssetExecutionContext, kontor: dg.ResourceParam[Context]) -> dg.MaterializeResult[None]:
+    from pipelines import training
+    from pipelines.assets import charts
+
+    with model_errors_as_failures():
+        own_lines = training.own_labelled_lines(kontor.settings.home)
+    context.log.info("%d labelled lines", own_lines.height)
+    facts: dict[str, Any] = {
+        "dagster/row_count": own_lines.height,
+        "dagster/column_schema": metadata.columns(own_lines.schema),
+        "held_back": int(own_lines["held_back"].sum()),
+        "categories": own_lines["category"].n_unique(),
+        "folder": dg.MetadataValue.path(kontor.settings.home / training.LABELLED_FOLDER),
+    }
+    if not own_lines.is_empty():
+        facts["lines_by_category"] = metadata.image(charts.bars(own_lines["category"], "lines"))
+    return dg.MaterializeResult(metadata=facts)
+
+
+@asset(
+    deps=[labelled_lines],
     pool=POOL,
     kinds={"parquet", "polars"},
     description=(
-        "The distinct lines that the categoriser learns from: of a simulated world, and if wanted what users have corrected. "
+        "The distinct lines that the categoriser learns from: of a simulated world, of labelled files, and if wanted what users "
+        "have corrected. "
         "Merchants, wordings and formats of the evaluation are not in it."
     ),
 )

@@ -66,6 +66,13 @@ def test_a_refused_promotion_says_why(home: Path, version: str) -> None:
         kontor("model", "promote", version, "--why", "hope")
 
 
+def test_labelled_lines_with_a_mistake_are_refused_before_anything_is_trained(home: Path) -> None:
+    path = home / "bank.csv"
+    path.write_text("name,amount,category\nImkerei,-12.90,HONEY\n")
+    with pytest.raises(KontorError, match=r"LabelledLinesInvalid: bank\.csv: line 2: there is no category HONEY"):
+        kontor("train", "--examples", str(path))
+
+
 def test_an_unknown_model_is_a_fact() -> None:
     with pytest.raises(KontorError, match="ModelUnknown"):
         kontor("evaluate", "--model", "2020.1-nothing")
