@@ -178,7 +178,7 @@ class Customer:
     def issues(self, key: str) -> list[str]:
         return [message["code"] for message in self.read(f"/bankzugaenge/{key}/issues")["messages"]]
 
-    def wait_complete(self, key: str, seconds: float = 30) -> None:
+    def wait_complete(self, key: str, seconds: float = 90) -> None:
         wait_until(lambda: self.access(key)["status"] == "VOLLSTAENDIG", seconds, lambda: str(self.access(key)))
 
     def wait_idle(self, key: str, seconds: float = 30) -> None:
