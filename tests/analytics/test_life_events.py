@@ -461,3 +461,98 @@ def test_an_event_tells_since_when_it_is_known() -> None:
     assert event["event_date"] < known < date(2025, 8, 15)
     for day, is_known in ((known, True), (known - timedelta(days=1), False)):
         assert ("TENANCY_CHANGE" in event_days(everyday(), old, new, as_of=day)) == is_known
+
+
+# Young people, small jobs and what goes on under another name
+
+
+STUDENT_AID = book(
+    "INCOME_STATE_EDUCATION",
+    months("2025-10", "2026-06", 30),
+    712.0,
+    "Landeskasse",
+    "BAfoeG Foerderungsnummer 4711",
+    channel="PUBLIC",
+)
+FIRST_FEE = book("EDUCATION_ACADEMIC", [date(2025, 9, 10), date(2026, 3, 1)], -300.0, "Uni", "Semesterbeitrag")
+HALL = rent(days=months("2025-10", "2026-06", 4), euros=-312.0, name="Studierendenwerk", purpose="Miete Wohnheim")
+YOUNG = everyday(first=date(2025, 6, 1))
+
+
+def test_studies_that_begin_soon_after_the_account_are_recognised_by_aid_and_rent() -> None:
+    assert event_days(YOUNG, FIRST_FEE) == {}
+    for confirmation in (STUDENT_AID, HALL):
+        assert event_days(YOUNG, FIRST_FEE, confirmation)["STUDIES_START"] == date(2025, 9, 10)
+
+
+def test_the_first_rent_and_job_of_a_new_student_are_the_first_ever() -> None:
+    job = wage(days=months("2026-01", "2026-06", 9), euros=420.0, name="Café", purpose="Lohn Aushilfe")
+    assert event_days(YOUNG, FIRST_FEE, STUDENT_AID, HALL, job) == {
+        "STUDIES_START": date(2025, 9, 10),
+        "TENANCY_FIRST": date(2025, 10, 4),
+        "EMPLOYMENT_FIRST": date(2026, 1, 9),
+    }
+    assert event_days(YOUNG, HALL) == {"TENANCY_START": date(2025, 10, 4)}
+
+
+@pytest.mark.parametrize(("last", "is_job"), [("2025-06", True), ("2025-04", False)])
+def test_a_small_job_of_somebody_without_another_is_a_job_from_three_wages_on(last: str, *, is_job: bool) -> None:
+    earlier = wage(days=months("2024-01", "2024-08", 28), euros=1600.0, name="Alt GmbH")
+    job = wage(days=months("2025-03", last, 10), euros=510.0, name="Café", purpose="Lohn Aushilfe")
+    assert ("EMPLOYMENT_START" in event_days(everyday(), earlier, job)) == is_job
+
+
+def test_studies_end_with_the_last_student_aid_if_that_is_later() -> None:
+    fees = book("EDUCATION_ACADEMIC", [date(2024, 1, 25), date(2024, 7, 25), date(2025, 1, 25)], -300.0, "Uni", "Semesterbeitrag")
+    aid = STUDENT_AID.with_columns(pl.col("booked_on").dt.offset_by("-10mo"))  # until August 2025
+    assert event_days(everyday(), fees)["STUDIES_END"] == date(2025, 7, 27)
+    assert event_days(everyday(), fees, aid)["STUDIES_END"] == date(2025, 9, 29)
+
+
+def test_whoever_returns_from_leave_to_fewer_hours_earns_less() -> None:
+    def benefit(first: str, last: str, purpose: str) -> pl.DataFrame:
+        return book("INCOME_STATE_FAMILY", months(first, last, 12), 1200.0, "Kasse", purpose, channel="PUBLIC")
+
+    full = wage(days=months("2024-01", "2025-02", 28), euros=2788.0, name="Klinikum")
+    rest = wage(days=months("2025-03", "2025-05", 28), euros=1904.0, name="Klinikum", purpose="Zuschuss Mutterschaftsgeld")
+    less = wage(days=months("2026-03", "2026-06", 28), euros=1822.0, name="Klinikum")
+    parts = [part.with_columns(id=pl.format(f"{at} {{}}", "id")) for at, part in enumerate((full, rest, less))]
+    leave = [benefit("2025-03", "2025-04", "Mutterschaftsgeld"), benefit("2025-06", "2026-02", "Elterngeld")]
+    assert event_days(everyday(), *parts, *leave)["SALARY_DECREASE"] == date(2026, 3, 28)
+
+
+def test_the_same_rent_to_another_landlord_is_no_move_even_if_it_rises_later() -> None:
+    old = rent(days=months("2024-01", "2025-05", 1), euros=-650.0, name="Alter Eigentümer", purpose="Miete Lindenstr. 8")
+    new = rent(
+        days=months("2025-06", "2026-06", 1),
+        euros=[-650.0] * 6 + [-680.0] * 7,
+        name="Neue Verwaltung",
+        purpose="Miete Lindenstr. 9",
+    )
+    assert event_days(everyday(), old, new.with_columns(id=pl.format("new {}", "id"))) == {}
+
+
+def test_fees_for_a_second_child_begin_when_those_for_the_first_have_ended() -> None:
+    first = debit(
+        "FAMILY_CHILDCARE", months("2024-03", "2025-07", 15), -182.0, "Stadtkasse", "KZ 5.1188.974746 Elternbeitrag Kita"
+    )
+    second = debit(
+        "FAMILY_CHILDCARE", months("2025-12", "2026-06", 15), -214.0, "Stadtkasse", "KZ 5.1203.881094 Elternbeitrag Kita"
+    )
+    children = [first, second.with_columns(id=pl.format("second {}", "id"))]
+    result = life_events(take_snapshot(everyday(), *children)).sort("event_date").select("item", "event_date").rows()
+    assert result == [
+        ("CHILDCARE_START", date(2024, 3, 15)),
+        ("CHILDCARE_END", date(2025, 7, 15)),
+        ("CHILDCARE_START", date(2025, 12, 15)),
+    ]
+
+
+def test_a_pension_moves_to_another_account_like_wages() -> None:
+    debits = [debit("BILLS_MOBILE", months("2024-01", "2026-06", 5 + at), -20.0 - at, f"{at}-Netz") for at in range(5)]
+    pension = book("INCOME_PENSION", months("2024-01", "2026-06", 1), 1216.0, "Rentenversicherung", "Rente", channel="SALARY")
+    place = pl.when(pl.col("booked_on") >= date(2025, 3, 1)).then(pl.lit("neu")).otherwise(pl.lit("giro"))
+    parts = [part.with_columns(product=place) for part in (pension, *debits)]
+    result = life_events(take_snapshot(everyday(), *parts)).filter(item="ACCOUNT_SWITCH")
+    assert result["event_date"].to_list() == [date(2025, 3, 1)]
+    assert result["reason"].item().startswith("Rente und Verträge ziehen um")

@@ -30,6 +30,7 @@ from analytics.native.dense_ids import Numbering
 from analytics.native.hashing import Numbers
 
 UNKNOWN, UNRELATED = "UNKNOWN", "UNRELATED_OTHER"
+OTHER_INCOME = "OTHER_INCOME"
 NO_PAYMENT_CATEGORIES = (
     "BANKFINANCE_CREDITINCOME", "BANKFINANCE_ATMWITHDRAWAL", "BANKFINANCE_CASHWITHDRAWAL", "BANKFINANCE_ATMDEPOSIT",
     "BANKFINANCE_CASHDEPOSIT",
@@ -51,6 +52,9 @@ TAX_TOPICS = {
     "wage": r"lohnst|\blst\b",
 }
 """What a tax is for, by the words of its payment."""
+RENT_CATEGORY, MAX_RENT_PAUSE_DAYS, MAX_LANDLORDS = "HOUSING_RENT", 45, 3
+CASE_NUMBER = r"(?i)\b(?:kassenz(?:eichen)?|kz|buchungsz(?:eichen)?|personenkonto|debitor)[ .:-]{0,3}(\d[\d ./-]{4,}\d)"
+"""How towns write the number of a case: two children in care have two, and both are paid to one cashier."""
 SEMESTER_WORDS, SEMESTER_PRIOR = r"(?i)semester|r(?:ü|ue|u)ckmeld|studierendenschaft|immatrikul", 0.95
 """Fees of a university come every semester; other payments to one need not come again."""
 OWN_SAVINGS = ("TRANSFER_SAVINGS", "TRANSFER_SECURITIES")
@@ -272,7 +276,7 @@ def _with_keys(bookings: pl.DataFrame) -> pl.DataFrame:
     nameless_rows = rows["party"].is_null().arg_true()
     nameless_party = bookings.select("product", "category")[nameless_rows].select(pl.struct(pl.all()).hash(3)).to_series()
     party = _with_topics(rows["party"].scatter(nameless_rows, nameless_party), bookings, codes, partner)
-    rows = rows.with_columns(party=party).filter("paid")
+    rows = _with_one_landlord(rows.with_columns(party=party), bookings, codes).filter("paid")
     return rows.select(
         "row", "user", "booked_on", "prior", "party", "cents", "steady", "debit",
         group_key=pl.struct("user", "party", "insurance", "side").hash(),
@@ -281,7 +285,8 @@ def _with_keys(bookings: pl.DataFrame) -> pl.DataFrame:
 
 def _category_facts(bookings: pl.DataFrame) -> tuple[pl.Series, pl.DataFrame]:
     """By booking the number of its effective category, and what that says: whether it is `paid` to others, `saving`, and on which
-    `side` it is, since who shops at the employer's does not pay wages back.
+    `side` it is, since who shops at the employer's does not pay wages back, and a former partner who pays for the children does
+    not return the rent.
     """
     names, table = _category_table()
     codes = bookings["effective_category"].cast(names, strict=False).to_physical().fill_null(len(names.categories))
@@ -296,7 +301,7 @@ def _category_table() -> tuple[pl.Enum, pl.DataFrame]:
     table = pl.DataFrame({"name": [*names.categories, ""]}).select(
         paid=~name.str.starts_with("TRANSFER_") & ~name.is_in(NO_PAYMENT_CATEGORIES),
         saving=name.is_in(OWN_SAVINGS),
-        side=name.str.starts_with("INCOME_").cast(pl.UInt8),
+        side=(name.str.starts_with("INCOME_") | (name == OTHER_INCOME)).cast(pl.UInt8),
     )
     return names, table
 
@@ -325,8 +330,42 @@ def _with_topics(party: pl.Series, bookings: pl.DataFrame, codes: pl.Series, par
     topic = pl.when(pl.col("category") == TAX_CATEGORY).then(pl.coalesce(kind, "category")).otherwise("category")
     has_own_account = pl.col("partner").is_in(MUNICIPAL_PARTNERS) & (pl.col("counterparty_key") != "")
     payee = pl.when(has_own_account).then(pl.col("counterparty_key").hash(2)).otherwise(pl.col("party"))
-    columns = bookings.select("category", "purpose", "partner", "counterparty_key")[rows].with_columns(party[rows].alias("party"))
-    return party.scatter(rows, columns.select(payee ^ topic.hash(4)).to_series())
+    columns = bookings.select("user", "category", "purpose", "partner", "counterparty_key")[rows].with_columns(
+        party[rows].alias("party")
+    )
+    case = pl.when(pl.col("category") != TAX_CATEGORY).then(pl.col("purpose").str.extract(CASE_NUMBER))
+    is_repeated = (pl.len().over("user", "party", "category", "case") > 1) & pl.col("case").is_not_null()
+    case_hash = pl.when(is_repeated).then(pl.col("case").hash(5)).otherwise(pl.lit(0, pl.UInt64))
+    return party.scatter(rows, columns.with_columns(case=case).select(payee ^ topic.hash(4) ^ case_hash).to_series())
+
+
+def _with_one_landlord(rows: pl.DataFrame, bookings: pl.DataFrame, codes: pl.Series) -> pl.DataFrame:
+    """The rows, with one party for a home whose landlord changes: from one month to the next the same rent is paid for the same
+    purpose to somebody else.
+    """
+    rent_rows = (codes == _category_code(RENT_CATEGORY)).arg_true()
+    rents = rows.select("user", "party", "booked_on", "cents")[rent_rows].with_columns(
+        bookings["purpose"][rent_rows].str.to_lowercase().str.replace_all(r"[^a-zäöüß]", "").alias("text")
+    )
+    ends = [pl.col(name).sort_by("booked_on").first().alias(f"first_{name}") for name in ("booked_on", "cents")]
+    ends += [pl.col(name).sort_by("booked_on").last().alias(f"last_{name}") for name in ("booked_on", "cents", "text")]
+    homes = rents.group_by("user", "party").agg(*ends)
+    pause = (pl.col("first_booked_on") - pl.col("last_booked_on_old")).dt.total_days()
+    moves = homes.join(homes, on=["user", "last_text"], suffix="_old").filter(
+        pl.col("party") != pl.col("party_old"),
+        pl.col("first_cents") == pl.col("last_cents_old"),
+        pause.is_between(1, MAX_RENT_PAUSE_DAYS),
+    )
+    earlier = moves.sort("last_booked_on_old", "party_old").unique(["user", "party"], keep="last", maintain_order=True)
+    for _ in range(MAX_LANDLORDS):
+        if earlier.is_empty():
+            break
+        renamed = rows.select("user", "party")[rent_rows].join(
+            earlier.select("user", "party", "party_old"), on=["user", "party"], how="left", maintain_order="left"
+        )
+        rows = rows.with_columns(rows["party"].scatter(rent_rows, renamed.select(pl.coalesce("party_old", "party")).to_series()))
+        earlier = earlier.join(earlier.select("user", party_old="party"), on=["user", "party_old"], how="semi")
+    return rows
 
 
 def _semester_fees(bookings: pl.DataFrame, codes: pl.Series) -> pl.Series:

@@ -15,7 +15,7 @@ from analytics.analyses.life_events.words import WAGE_KINDS
 from analytics.frames import LIFE_EVENTS
 
 MIN_MAIN_WAGE_CENTS = 80_000
-"""A lower wage is a side job, which is not a life event by itself."""
+"""A lower wage beside another one is a side job, which is not a life event by itself."""
 MAX_CHANGE_DAYS, END_DAYS = 75, 62
 MIN_CHANGE_SHARE, MIN_CHANGE_CENTS = 0.03, 5_000
 MONTH_DAYS = 30.4
@@ -50,8 +50,8 @@ BUSINESS_COSTS = (
     "TRADE_TAX",
 )
 """Freelancer tags of costs that a private person does not have."""
-MIN_FIRST_JOB_CENTS = 20_000
-"""A student's first job may be a small one."""
+MIN_SMALL_WAGE_CENTS = 20_000
+"""Of at least this much, a job is one for somebody who has no other."""
 
 
 def career(evidence: EventEvidence, runs: pl.DataFrame, bookings: pl.DataFrame, beginnings: pl.DataFrame) -> list[pl.DataFrame]:
@@ -76,7 +76,7 @@ def _employment(evidence: EventEvidence, runs: pl.DataFrame, beginnings: pl.Data
     if wages.is_empty():
         return []
     new, ended_runs, first_jobs = wages.filter("new", _is_main_wage()), wages.filter("over"), _first_jobs(evidence)
-    new = pl.concat([new, _student_jobs(evidence, wages, beginnings)])
+    new = pl.concat([new, _small_jobs(wages)])
     if new.is_empty() and ended_runs.is_empty() and first_jobs.is_empty():
         return []
     new = new.join(first_jobs, left_on=["user", "first"], right_on=["user", "day"], how="anti", maintain_order="left")
@@ -125,14 +125,17 @@ def _employment(evidence: EventEvidence, runs: pl.DataFrame, beginnings: pl.Data
     ]
 
 
-def _student_jobs(evidence: EventEvidence, wages: pl.DataFrame, beginnings: pl.DataFrame) -> pl.DataFrame:
-    """The first wages of users who began to study before, of a job below the main wage."""
-    is_small = ~_is_main_wage() & (pl.col("median") >= MIN_FIRST_JOB_CENTS) & (pl.col("count") >= MIN_SMALL_WAGES)
-    small_jobs = wages.filter("new", is_small).join(
-        beginnings.select("user", begun="day").unique("user"), on="user", maintain_order="left"
-    )
-    first_jobs = with_first_ever(evidence, small_jobs.filter(pl.col("begun") < pl.col("first")), beginnings, *WAGE_KINDS)
-    return first_jobs.filter("first_ever").select(wages.columns)
+def _small_jobs(wages: pl.DataFrame) -> pl.DataFrame:
+    """The new wages below the main wage of users who have no other one at that time: their job is a small one."""
+    is_small = ~_is_main_wage() & (pl.col("median") >= MIN_SMALL_WAGE_CENTS) & (pl.col("count") >= MIN_SMALL_WAGES)
+    small_jobs = wages.filter("new", is_small)
+    if small_jobs.is_empty():
+        return small_jobs
+    others = wages.select("user", other="contract", other_first="first", other_last="last")
+    near = pl.duration(days=MAX_CHANGE_DAYS)
+    is_beside = (pl.col("other_first") <= pl.col("first") + near) & (pl.col("other_last") >= pl.col("first") - near)
+    beside = small_jobs.join(others, on="user").filter(is_beside, pl.col("other") != pl.col("contract"))
+    return small_jobs.join(beside, on="contract", how="anti", maintain_order="left")
 
 
 def _without_leave(evidence: EventEvidence, ended_wages: pl.DataFrame) -> pl.DataFrame:

@@ -168,6 +168,7 @@ def _contract_runs(snapshot: Snapshot, payments: pl.DataFrame, histories: pl.Dat
         opening=pl.col("id").head(MAX_OPENING_BOOKINGS),
         closing=pl.col("id").tail(1),
         second=pl.col("day").get(1, null_on_oob=True),
+        earliest_cents=pl.col("cents").first(),
     )
     lengths = trees.periods_frame().select(period="system_name", length=pl.col("days").cast(pl.Int64))
     contracts = pl.concat([snapshot.contracts, snapshot.savings_plans]).select(

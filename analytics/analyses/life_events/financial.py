@@ -22,6 +22,7 @@ MAX_TRANCHE_DAYS, MAX_MONTHLY_DAYS = 100, 45
 """A pay-out by the same lender within this time belongs to the same loan: a student loan is paid out month by month. Less than
 `MIN_LOAN_CENTS` is only a loan if it is paid out monthly."""
 MIN_OTHER_CONTRACTS, MAX_MOVE_DAYS = 5, 60
+MOVING_KINDS = (*WAGE_KINDS, "PENSION")
 
 
 def financial(evidence: EventEvidence, runs: pl.DataFrame, snapshot: Snapshot, large_incomes: pl.DataFrame) -> list[pl.DataFrame]:
@@ -82,11 +83,11 @@ def _large_income_events(large_incomes: pl.DataFrame) -> pl.DataFrame:
 
 
 def _account_switches(evidence: EventEvidence, snapshot: Snapshot) -> pl.DataFrame:
-    """Wages that move to another product together with at least `MIN_OTHER_CONTRACTS` other contracts."""
-    if evidence.booked_kinds.isdisjoint(WAGE_KINDS):
+    """Wages or pensions that move to another product together with at least `MIN_OTHER_CONTRACTS` other contracts."""
+    if evidence.booked_kinds.isdisjoint(MOVING_KINDS):
         return LIFE_EVENTS.to_frame()
-    wages = evidence.rows.filter(pl.col("kind").is_in(WAGE_KINDS)).select(
-        "user", "id", "product", day="booked_on", latest="amount_cents", payer="counterparty_key"
+    wages = evidence.rows.filter(pl.col("kind").is_in(MOVING_KINDS)).select(
+        "user", "id", "product", "kind", day="booked_on", latest="amount_cents", payer="counterparty_key"
     )
     payer_keys = ["user", "payer"]
     wages = wages.with_columns(
@@ -105,7 +106,7 @@ def _account_switches(evidence: EventEvidence, snapshot: Snapshot) -> pl.DataFra
     )
     near = (pl.col("changed") - pl.col("day")).dt.total_days().abs() <= MAX_MOVE_DAYS
     moved_together = moved_wages.join(changes, on=["user", "product", "before"]).filter(near)
-    moved_counts = moved_together.group_by("user", "id", "day", "latest").agg(
+    moved_counts = moved_together.group_by("user", "id", "kind", "day", "latest").agg(
         contracts=pl.col("contract").n_unique(), moved_since=pl.max("changed")
     )
     switches = moved_counts.filter(pl.col("contracts") > MIN_OTHER_CONTRACTS).with_columns(name=pl.lit(""))
@@ -113,7 +114,9 @@ def _account_switches(evidence: EventEvidence, snapshot: Snapshot) -> pl.DataFra
         switches,
         "ACCOUNT_SWITCH",
         pl.col("day"),
-        "Gehalt und Verträge ziehen um",
+        pl.when(pl.col("kind") == "PENSION")
+        .then(pl.lit("Rente und Verträge ziehen um"))
+        .otherwise(pl.lit("Gehalt und Verträge ziehen um")),
         pl.concat_list("id"),
         pl.lit(0.9),
         known_since=pl.max_horizontal("day", "moved_since"),

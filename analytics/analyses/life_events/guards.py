@@ -19,6 +19,8 @@ YEAR_DAYS = 365
 RENT, MAX_RENT_STEP = "RENT", 0.15
 MAX_REST_DAYS = 400
 """A payee that returns within this time is not a new one: the contract rested."""
+CARE_KINDS, MAX_CARE_REST_DAYS = ("CHILDCARE", "SCHOOL_CARE"), 100
+"""Care of children rests in the holidays only; after a longer time a town takes fees for another child."""
 
 
 def apply_guards(evidence: EventEvidence) -> pl.DataFrame:
@@ -70,7 +72,8 @@ def _merge_resumed(runs: pl.DataFrame) -> pl.DataFrame:
     gap = (pl.col("first") - pl.col("last").shift(1).over(same)).dt.total_days()
     change = (pl.col("median") / pl.col("latest").shift(1).over(same) - 1).abs()
     is_same_home = (pl.col("kind") != RENT) | (change <= MAX_RENT_STEP)
-    is_resumed = (gap.is_between(1, MAX_REST_DAYS) & is_same_home).fill_null(False)
+    max_rest = pl.when(pl.col("kind").is_in(CARE_KINDS)).then(MAX_CARE_REST_DAYS).otherwise(MAX_REST_DAYS)
+    is_resumed = (gap.is_between(1, max_rest) & is_same_home).fill_null(False)
     continued_runs = sorted_runs.with_columns(resumed=is_resumed).with_columns(
         goes_on=pl.col("resumed").shift(-1).over(same).fill_null(False)
     )

@@ -56,7 +56,7 @@ def _tenancies(evidence: EventEvidence, runs: pl.DataFrame, beginnings: pl.DataF
 
 def _is_same_home() -> pl.Expr:
     """Whether a rent goes on as before to somebody else: the home was sold, or the landlord has another account."""
-    return pl.col("latest") == pl.col("latest_old")
+    return pl.col("earliest_cents") == pl.col("latest_old")
 
 
 def _purchases(evidence: EventEvidence, runs: pl.DataFrame) -> pl.DataFrame:

@@ -72,15 +72,17 @@ def studies(evidence: EventEvidence, runs: pl.DataFrame, starts: pl.DataFrame) -
     """Starts and ends of studies. Semester fees are no contracts: there are only two a year."""
     if evidence.booked_kinds.isdisjoint(STUDY_KINDS):
         return []
-    receiving_aid = runs.filter("active", pl.col("kind") == "STUDENT_AID").select("user")
+    aid = runs.filter(pl.col("kind") == "STUDENT_AID")
+    aid_ends = aid.group_by("user").agg(aid_until=(pl.col("last") + pl.duration(days=pl.col("length"))).max())
     ended_studies = (
         _fees(evidence)
         .filter((pl.col("as_of") - pl.col("last")).dt.total_days() >= MIN_STUDIES_OVER_DAYS)
-        .join(receiving_aid, on="user", how="anti")
+        .join(aid.filter("active"), on="user", how="anti")
+        .join(aid_ends, on="user", how="left", maintain_order="left")
     )
     total, before = bookings_until(evidence, ended_studies, pl.col("as_of"), pl.col("last"))
     ended_studies = ended_studies.filter(total - before >= MIN_ACTIVITY_BOOKINGS)
-    ending = pl.col("last") + pl.duration(days=SEMESTER_DAYS)
+    ending = pl.max_horizontal(pl.col("last") + pl.duration(days=SEMESTER_DAYS), "aid_until")
     return [
         events(
             starts,
@@ -97,7 +99,7 @@ def studies(evidence: EventEvidence, runs: pl.DataFrame, starts: pl.DataFrame) -
             "Kein Semesterbeitrag mehr",
             pl.concat_list("last_id"),
             pl.lit(0.85),
-            known_since=pl.col("last").dt.offset_by(f"{MIN_STUDIES_OVER_DAYS}d"),
+            known_since=pl.max_horizontal(pl.col("last").dt.offset_by(f"{MIN_STUDIES_OVER_DAYS}d"), "aid_until"),
         ),
     ]
 
