@@ -30,7 +30,6 @@ from analytics.native.dense_ids import Numbering
 from analytics.native.hashing import Numbers
 
 UNKNOWN, UNRELATED = "UNKNOWN", "UNRELATED_OTHER"
-OTHER_INCOME = "OTHER_INCOME"
 NO_PAYMENT_CATEGORIES = (
     "BANKFINANCE_CREDITINCOME", "BANKFINANCE_ATMWITHDRAWAL", "BANKFINANCE_CASHWITHDRAWAL", "BANKFINANCE_ATMDEPOSIT",
     "BANKFINANCE_CASHDEPOSIT",
@@ -285,8 +284,7 @@ def _with_keys(bookings: pl.DataFrame) -> pl.DataFrame:
 
 def _category_facts(bookings: pl.DataFrame) -> tuple[pl.Series, pl.DataFrame]:
     """By booking the number of its effective category, and what that says: whether it is `paid` to others, `saving`, and on which
-    `side` it is, since who shops at the employer's does not pay wages back, and a former partner who pays for the children does
-    not return the rent.
+    `side` it is, since who shops at the employer's does not pay wages back.
     """
     names, table = _category_table()
     codes = bookings["effective_category"].cast(names, strict=False).to_physical().fill_null(len(names.categories))
@@ -301,7 +299,7 @@ def _category_table() -> tuple[pl.Enum, pl.DataFrame]:
     table = pl.DataFrame({"name": [*names.categories, ""]}).select(
         paid=~name.str.starts_with("TRANSFER_") & ~name.is_in(NO_PAYMENT_CATEGORIES),
         saving=name.is_in(OWN_SAVINGS),
-        side=(name.str.starts_with("INCOME_") | (name == OTHER_INCOME)).cast(pl.UInt8),
+        side=name.str.starts_with("INCOME_").cast(pl.UInt8),
     )
     return names, table
 
@@ -433,11 +431,25 @@ def _split_by_mandate(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _with_main_sign(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows with `main`: whether a booking has the sign of the net sum of its group."""
+    """The rows with `main`: whether a booking has the sign of the net sum of its group, or both signs are contracts of their own:
+    a former partner who pays for the children does not return the rent.
+    """
     group, _ = Numbering().of(rows["group_key"].to_numpy().astype(np.uint64))
     cents = rows["cents"].to_numpy()
     net = np.bincount(group, cents)
-    return rows.select(*ROW_COLUMNS, main=pl.Series((cents > 0) == (net[group] > 0)))
+    signed_rows = rows.select(*ROW_COLUMNS, main=pl.Series((cents > 0) == (net[group] > 0)))
+    paid, received = np.bincount(group, cents < 0), np.bincount(group, cents > 0)
+    is_mutual = ((paid >= MIN_EQUAL_PAYMENTS) & (received >= MIN_EQUAL_PAYMENTS))[group]
+    if not is_mutual.any():  # nearly always
+        return signed_rows
+    equal = signed_rows.filter(is_mutual).group_by("group_key", "cents").len().filter(pl.col("len") >= MIN_EQUAL_PAYMENTS)
+    sides = equal.select("group_key", incoming=pl.col("cents") > 0).unique()
+    mutual_groups = sides.filter(pl.len().over("group_key") > 1)["group_key"].unique()
+    is_apart = pl.col("group_key").is_in(mutual_groups.implode())
+    own_key = pl.struct("group_key", pl.col("cents") > 0).hash()
+    return signed_rows.with_columns(
+        group_key=pl.when(is_apart).then(own_key).otherwise("group_key"), main=pl.col("main") | is_apart
+    )
 
 
 def _split_by_kind(rows: pl.DataFrame, bookings: pl.DataFrame) -> pl.DataFrame:

@@ -126,6 +126,9 @@ def _of_work(scene: Scene, runs: pl.DataFrame) -> pl.DataFrame:
         .then(pl.lit("EMPLOYMENT_FIRST"))
         .otherwise(pl.lit("EMPLOYMENT_START"))
     )
+    small_jobs = _of_names(runs, "minijob").filter("new", pl.col("turn") == 0)
+    small_jobs = small_jobs.join(_happened(scene.lives.days["studies"]), on="who", how="left")
+    is_first = long_enough | (pl.col("at") <= pl.col("first")).fill_null(False)
     changed = second.join(_happened(scene.lives.days["job_change"]), on="who")
     trained = second.join(_happened(scene.lives.days["trained"]), on="who")
     hired = second.join(_happened(scene.lives.days["job_loss"]), on="who")
@@ -138,6 +141,7 @@ def _of_work(scene: Scene, runs: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(
         [
             _events(fresh, first),
+            _events(small_jobs, pl.when(is_first).then(pl.lit("EMPLOYMENT_FIRST")).otherwise(pl.lit("EMPLOYMENT_START"))),
             _events(changed, "EMPLOYMENT_CHANGE"),
             _events(trained, "EMPLOYMENT_FIRST"),
             _events(hired, "EMPLOYMENT_START"),
