@@ -112,7 +112,7 @@ async def become(request: Request, tenant: DemoTenant) -> Response:
     if person is None or people_tenant is None:
         raise Refused(404)
     visitor = _new_visitor(people_tenant)
-    async with DemoVisit(people_tenant, _tokens(request), visitor) as visit:
+    async with DemoVisit(people_tenant, _tokens(request), visitor, _language(request)) as visit:
         await visit.register()
         await visit.connect_person(person.login, PIN, _public_ip(request))
     return _with_cookie(RedirectResponse(f"{ROOT}/overview", 303), tenant, visitor)
@@ -299,13 +299,13 @@ async def _welcome(request: Request, tenant: DemoTenant, notice: Notice | None =
 
 
 async def _begin(request: Request, tenant: DemoTenant, visitor: str) -> str:
-    async with DemoVisit(tenant, _tokens(request), visitor) as visit:
+    async with DemoVisit(tenant, _tokens(request), visitor, _language(request)) as visit:
         await visit.register()
         return await visit.begin_connecting(_back(tenant), _public_ip(request))
 
 
 async def _upload(request: Request, tenant: DemoTenant, visitor: str, form: bytes, content_type: str) -> dict[str, Any]:
-    async with DemoVisit(tenant, _tokens(request), visitor) as visit:
+    async with DemoVisit(tenant, _tokens(request), visitor, _language(request)) as visit:
         await visit.register()
         return await visit.upload(form, content_type)
 
@@ -476,7 +476,7 @@ def _visit(request: Request, tenant: DemoTenant) -> DemoVisit:
     visitor = _visitor(request, tenant)
     if visitor is None:
         raise UserUnknown(401)
-    return DemoVisit(tenant, _tokens(request), visitor)
+    return DemoVisit(tenant, _tokens(request), visitor, _language(request))
 
 
 def _visitor(request: Request, tenant: DemoTenant) -> str | None:

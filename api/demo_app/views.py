@@ -383,7 +383,7 @@ def _lost_points(signal: dict[str, Any]) -> int:
 
 
 def _both(text: str) -> Text:
-    """A text of the service, which has one language only."""
+    """A text of the service, which is in the language of the page."""
     return Text(text, text)
 
 

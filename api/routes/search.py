@@ -13,12 +13,13 @@ from analytics import trees
 from api.customer import Reads, reading_for, user_of
 from api.http.errors import misnamed, wrong
 from api.http.long_lists import JsonListWriter
+from api.http.negotiation import current_language
 from api.http.responses import freshness
 from api.http.route import router
 from api.routes.transactions import MAX_ROWS, NAME, STATUSES, Row, tagged_bodies, view_taggers, write_rows
 from api.schemas.accesses import ROOT
 from api.schemas.base import Count, Flag, QueryDay
-from api.schemas.languages import Text
+from api.schemas.languages import Language, Text
 from api.schemas.search import MAX_TEXT, Direction, QueryCents, search_words
 from api.schemas.transactions import FoundTransactionBody, View, transaction_fields
 from api.services import AppServices, Services
@@ -120,7 +121,7 @@ async def search_transactions(
     query = SearchQuery(search, items, limit, view_taggers(tag, categorize=categorize), categorize, parameters)
     async with services.lists.of(user_of(caller)):
         if query.taggers or items:
-            return await services.compute(caller, _with_tags, services, caller, query)
+            return await services.compute(caller, _with_tags, services, caller, query, current_language())
         async with services.list_connections.hold(caller.tenant_id, user_of(caller)):
             return await _without_tags(services, caller, query)
 
@@ -136,7 +137,7 @@ async def _without_tags(services: Services, caller: Caller, query: SearchQuery) 
     return writer.response(_next_page(services, query, next_row))
 
 
-def _with_tags(services: Services, caller: Caller, query: SearchQuery) -> Response:
+def _with_tags(services: Services, caller: Caller, query: SearchQuery, language: Language) -> Response:
     """The page of a search for tags, or with them. Tags depend on all bookings, which are read in the same snapshot."""
     with reading_for(services, caller) as owner:
         tagged = tags.tagged_bookings(owner) if query.taggers else tags.tag_items(owner, list(query.items))
@@ -144,7 +145,7 @@ def _with_tags(services: Services, caller: Caller, query: SearchQuery) -> Respon
     shown_rows = rows[: query.limit]
     writer = JsonListWriter()
     for start in range(0, len(shown_rows), BATCH_ROWS):
-        writer.add(_bodies(services, query, tagged, shown_rows[start : start + BATCH_ROWS]))
+        writer.add(_bodies(services, query, tagged, shown_rows[start : start + BATCH_ROWS], language))
     next_page = _next_page(services, query, shown_rows[-1] if len(rows) > query.limit else None)
     return writer.response({**freshness(tagged.revision, tagged.version, precomputed=tagged.precomputed), **next_page})
 
@@ -158,12 +159,14 @@ def _rows(owner: Owner, query: SearchQuery, tagged: pl.DataFrame) -> list[Row]:
     return [tuple(row) for row in owner.session.connection().exec_driver_sql(statement.as_string(), values)]
 
 
-def _bodies(services: Services, query: SearchQuery, tagged: TaggedBookings, rows: list[Row]) -> list[dict[str, Any]]:
+def _bodies(
+    services: Services, query: SearchQuery, tagged: TaggedBookings, rows: list[Row], language: Language
+) -> list[dict[str, Any]]:
     """The bodies of rows, with the tags that the query asks for."""
     if not query.taggers:
         return [_fields(row) for row in rows]
     page = pl.DataFrame({"id": [str(row[0]) for row in rows]}).join(tagged.bookings, on="id", how="left", maintain_order="left")
-    bodies = tagged_bodies(services, page, query.taggers, tagged.version, categorize=query.categorize)
+    bodies = tagged_bodies(services, page, query.taggers, tagged.version, language, categorize=query.categorize)
     return [{**body, **_belonging(row)} for row, body in zip(rows, bodies, strict=True)]
 
 

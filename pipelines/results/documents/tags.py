@@ -3,7 +3,7 @@
 A list of bookings has four tags for each. Most of a tag is the same wherever its item occurs; a `TagWriter` caches that as JSON.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -12,6 +12,7 @@ import polars as pl
 from pydantic import Field
 
 from analytics import trees
+from analytics.english import items as english_items
 from analytics.trees import Item, Partner, Tree
 from pipelines.results.documents.fields import DocumentPart
 from pipelines.results.documents.json_text import json_object, quoted
@@ -20,7 +21,7 @@ TREES = "tags/v1/tag-trees"
 TRANSACTION, USER = "TRANSACTION", "USER"
 CUSTOMER = "Kunde"
 """The name of users in their tags, which never contain names of people."""
-MAX_WRITERS = 8  # one for each base URL: a process has one, tests have some
+MAX_WRITERS = 8  # one for each base URL and language: a process has two, tests have some
 SOME_DAY = "2026-11-13"
 SOME_IDS = [["3a2b8c1e-7c7c-4c39-8d8a-2f5a5d3c1b10"]]
 EVIDENCE = "The bookings on which this rests, by day"
@@ -113,8 +114,9 @@ def tag_details(
 class TagWriter:
     """Writes tags as JSON, by the ten thousand: the common part of all tags of an item is written once and cached."""
 
-    def __init__(self, base_url: str) -> None:
+    def __init__(self, base_url: str, find_tree: Callable[[str], Tree[Item]] = trees.tree) -> None:
         self._base_url = base_url
+        self._find_tree = find_tree
         self._cache: dict[tuple[str, str], tuple[str, bytes]] = {}
         self._item_texts: dict[tuple[str, str, bool], str] = {}
 
@@ -153,7 +155,7 @@ class TagWriter:
         """The JSON of the relations to each of these items, its tree and the items of that, separated by commas; `ending` ends
         their names.
         """
-        tag_tree = trees.tree(tree)
+        tag_tree = self._find_tree(tree)
         links = {name: _links(self._base_url, tag_tree, tag_tree.item(name)) for name in names.unique()}
         return {
             name: orjson.dumps(_relations({f"{rel}{ending}": href for rel, href in of_item.items() if rel != "tag_trees"}))[
@@ -176,22 +178,22 @@ class TagWriter:
     def _item_text(self, tree: str, name: str, with_categories: bool) -> str:
         key = (tree, name, with_categories)
         if key not in self._item_texts:
-            tag_tree = trees.tree(tree)
+            tag_tree = self._find_tree(tree)
             item = tag_tree_item(self._base_url, tag_tree, tag_tree.item(name), with_categories=with_categories)
             self._item_texts[key] = orjson.dumps(item).decode()
         return self._item_texts[key]
 
     def _common(self, tree: str, item: str) -> tuple[str, bytes]:
-        tag_tree = trees.tree(tree)
+        tag_tree = self._find_tree(tree)
         text = orjson.dumps(_shared(self._base_url, tag_tree, tag_tree.item(item)))[1:-1]
         self._cache[tree, item] = common = f".{tag_tree.id}", text
         return common
 
 
 @lru_cache(MAX_WRITERS)
-def tag_writer(base_url: str) -> TagWriter:
-    """The one writer of this base URL, so that all requests share its cache."""
-    return TagWriter(base_url)
+def tag_writer(base_url: str, *, in_english: bool = False) -> TagWriter:
+    """The one writer of this base URL and language, so that all requests share its cache."""
+    return TagWriter(base_url, english_items.tree if in_english else trees.tree)
 
 
 def _reference(tree: Tree[Item]) -> TagTreeReference:
