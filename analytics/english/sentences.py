@@ -82,8 +82,8 @@ def _fill(pattern: Pattern, match: re.Match[str]) -> str:
 
 def _choose(choice: re.Match[str], match: re.Match[str]) -> str:
     """The first text for a place that is 1 or, if the place is no number, is filled; else the second."""
-    value = match[choice[1]]
-    is_first = value == "1" if value and value.isdigit() else bool(value)
+    value = match[choice[1]] or ""
+    is_first = value == "1" if value[:1].isdigit() else bool(value)
     return choice[2] if is_first else choice[3]
 
 
@@ -193,6 +193,10 @@ SENTENCES = (
         "[Dd]arin {euros:euros} Euro {side:phrase}, die in den Vorjahren im selben Monat anfielen",
         "includes {euros} of {side} that fell in the same month of earlier years",
     ),
+    (
+        "[Dd]arin {euros:euros} Euro {change:phrase} durch Zahlungen, die in den Vorjahren im selben Monat anfielen",
+        "includes {euros} {change} because of payments that fell in the same month of earlier years",
+    ),
     # affordability
     ("{count:count} {bookings:phrase}, zuletzt am {date:date}", "{count} {bookings}, most recently on {date}"),
     ("keine {bookings:phrase} seit dem {date:date}", "no {bookings} since {date}"),
@@ -257,7 +261,7 @@ SENTENCES = (
     ("{phrase:phrase}: {count:count}", "{phrase}: {count}"),
     ("nur {months:count} von {full:count} vollen Monaten sind zu sehen", "only {months} of {full} full months can be seen"),
     (
-        "{count:count} eigenes? Konto(?:en)? (?:ist|sind) nicht verbunden",
+        "{count:count} (?:eigenes Konto ist|eigene Konten sind) nicht verbunden",
         "{count} own {count?account is|accounts are} not connected",
     ),
     ("{count:count} Kreditkarten? (?:ist|sind) nicht verbunden", "{count} credit {count?card is|cards are} not connected"),

@@ -21,7 +21,7 @@ from analytics.tagging.rulebook import read_table
 TRANSFER_ITEMS = {
     ProductCategory.LOAN: ("TRANSFER_LOAN", 5),
     ProductCategory.CREDIT_CARD: ("TRANSFER_CREDITCARD", 4),
-    ProductCategory.OTHER_CARD: ("TRANSFER_CREDITCARD", 4),
+    ProductCategory.OTHER_CARD: ("TRANSFER_WALLET", 4),
     ProductCategory.DEPOT: ("TRANSFER_SECURITIES", 3),
     ProductCategory.SAVINGS: ("TRANSFER_SAVINGS", 2),
     ProductCategory.CALL_MONEY: ("TRANSFER_SAVINGS", 2),
@@ -31,7 +31,8 @@ TRANSFER_ITEMS = {
     ProductCategory.OTHER_ACCOUNT: ("TRANSFER_INTERNAL", 0),
     ProductCategory.CHECKING: ("TRANSFER_INTERNAL", 0),
 }
-"""Item and rank of each product: a transfer has the item of the product of higher rank, on both ends."""
+"""Item and rank of each product: a transfer has the item of the product of higher rank, on both ends. Other cards are topped up,
+unless a booking says that it settles one."""
 TRANSFER_CHANNELS = (Channel.TRANSFER, Channel.STANDINGORDER, Channel.INTERNAL, Channel.CARDSETTLE, Channel.LOAN, Channel.UNKNOWN)
 PAIRED_CHANNELS = (*TRANSFER_CHANNELS, Channel.DIRECTDEBIT)
 MIN_LAG_DAYS, MAX_LAG_DAYS = -1, 4
@@ -289,9 +290,9 @@ def _item() -> pl.Expr:
     return (
         pl.when("wallet")
         .then(pl.lit(WALLET))
-        .when(other.is_not_null())
+        .when(other.is_not_null() & ~(pl.col("settles") & (by_products == WALLET)))
         .then(by_products)
-        .when(pl.col("settles") & (pl.col("cards") > 0))
+        .when(pl.col("settles") & (other.is_not_null() | (pl.col("cards") > 0)))
         .then(pl.lit(CARD))
         .when("own_name")
         .then(saved)

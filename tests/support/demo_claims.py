@@ -54,7 +54,7 @@ def _customer(user: str) -> tuple[pl.DataFrame, pl.DataFrame]:
         for number, (key, frame) in enumerate(customer_data.bookings.items())
     ]
     rows = [
-        (user, product.key, product.category.value, product.iban, product.owner, product.balance_cents)
+        (user, product.key, product.category.value, product.iban, product.owner_name, product.balance_cents)
         for product in header(customer_data, now).products
     ]
     return pl.concat(frames), pl.DataFrame(rows, PRODUCTS, orient="row")
@@ -135,7 +135,7 @@ def _affordability(frame: pl.DataFrame) -> Iterator[str]:
             )
         yield f"savings {_euros(row['savings'])}, gambling {_euros(row['gambling'])}, cards {row['credit_cards']}"
         for flag in FLAGS:
-            yield f"{flag}: {'yes' if row[flag] else 'no'}"
+            yield f"{flag}: {'yes' if row[f'{flag}_ids'] else 'no'}"
             yield from _reason(row[f"{flag}_reason"])
         yield f"financial literacy: {row['financial_literacy']}"
         yield from _reason(row["financial_literacy_reason"])
@@ -172,9 +172,9 @@ def _categories(user: str) -> Iterator[str]:
         count=pl.len(), cents=pl.sum("amount_cents"), names=pl.col("counterparty_name").drop_nulls().unique().sort()
     )
     for category, partner, count, cents, names in groups.sort("category", "partner").iter_rows():
-        known = "" if partner == "UNKNOWN" else f" of {_name('BUSINESS_PARTNERS', partner)}"
+        of_partner = "" if partner == "UNKNOWN" else f" of {_name('BUSINESS_PARTNERS', partner)}"
         more = ", …" if len(names) > 6 else ""
-        yield f"{_name('CATEGORIES', category)}{known}: {count} bookings, {_euros(cents)}: {', '.join(names[:6])}{more}"
+        yield f"{_name('CATEGORIES', category)}{of_partner}: {count} bookings, {_euros(cents)}: {', '.join(names[:6])}{more}"
 
 
 def _reason(reason: str) -> Iterator[str]:
