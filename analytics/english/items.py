@@ -16,6 +16,7 @@ TIME_NAMES = {
     "TOTAL": ("Periods", "The whole time and all years."),
     "TOTAL_TOTAL": ("Whole time", "All known payments, from the first to the last."),
 }
+TIME_FORMS = {"Y": "Year {year}", "Q": "Quarter {number} of {year}", "M": "{month} {year}", "W": "Week {number} of {year}"}
 TIME = re.compile(r"(?P<year>\d{4})_(?P<kind>[YQMW])(?P<number>\d*)")
 GERMAN_DATE = re.compile(r"\d\d\.\d\d\.\d{4}")
 Names = tuple[str, str]
@@ -64,14 +65,9 @@ def _time_names(item: Item) -> Names:
     if parts is None:
         return TIME_NAMES[item.system_name]
     year, number = parts["year"], int(parts["number"] or 0)
-    display_names = {
-        "Y": f"Year {year}",
-        "Q": f"Quarter {number} of {year}",
-        "M": f"{MONTHS[number - 1]} {year}",
-        "W": f"Week {number} of {year}",
-    }
+    display_name = TIME_FORMS[parts["kind"]].format(year=year, number=number, month=MONTHS[(number - 1) % 12])
     first, last = GERMAN_DATE.findall(item.description)
-    return display_names[parts["kind"]], f"Payments from {english_date(first)} to {english_date(last)}."
+    return display_name, f"Payments from {english_date(first)} to {english_date(last)}."
 
 
 def _partner_description(partner: Partner) -> str:
