@@ -193,7 +193,7 @@ def _texts(values: Iterable[str]) -> list[str]:
 
 
 def _pairs(evident_rows: pl.DataFrame, same_amounts: pl.DataFrame) -> pl.DataFrame:
-    """Both rows of every pair: `row`, `pair_of`, `pair_kind` (the other's product category), `evident` and `wallet`.
+    """Both rows of every pair: `row`, `pair_of`, `pair_kind` (the other's product category), `bill`, `evident` and `wallet`.
 
     An evident pair has more evidence than its equal amount.
     """
@@ -207,8 +207,9 @@ def _pairs(evident_rows: pl.DataFrame, same_amounts: pl.DataFrame) -> pl.DataFra
     )
     cost = pl.col("lag").abs() + pl.when(pl.col("lag") < 0).then(NEGATIVE_LAG_COST_DAYS).otherwise(0.0)
     pairs = mutual_pairs(candidates, "id", "id_in", -pl.col("evident").cast(pl.Int8), cost)
-    there = pairs.select("row", "evident", "wallet", pair_of="id_in", pair_kind="kind_in")
-    back = pairs.select("evident", "wallet", row="row_in", pair_of="id", pair_kind="kind").select(there.columns)
+    bill = pl.col("settles") | pl.col("settles_in")
+    there = pairs.select("row", "evident", "wallet", pair_of="id_in", pair_kind="kind_in", bill=bill)
+    back = pairs.select("evident", "wallet", row="row_in", pair_of="id", pair_kind="kind", bill=bill).select(there.columns)
     return pl.concat([there, back])
 
 
@@ -276,7 +277,9 @@ def _item() -> pl.Expr:
     ranks = {str(kind): rank for kind, (_, rank) in TRANSFER_ITEMS.items()}
     other = pl.coalesce(pl.when("own_counter").then("counter_kind"), "pair_kind")
     mine_first = pl.col("kind").replace_strict(ranks, default=0) > other.replace_strict(ranks, default=0)
-    by_products = pl.when(mine_first).then("kind").otherwise(other).replace_strict(names, default="TRANSFER_INTERNAL")
+    product = pl.when(mine_first).then("kind").otherwise(other)
+    is_bill = (product == str(ProductCategory.OTHER_CARD)) & (pl.col("settles") | pl.col("bill").fill_null(value=False))
+    by_products = pl.when(is_bill).then(pl.lit(CARD)).otherwise(product.replace_strict(names, default="TRANSFER_INTERNAL"))
     out = pl.col("amount_cents") < 0
     saved = (
         pl.when(out & pl.col("saved_as").is_not_null())
@@ -290,9 +293,9 @@ def _item() -> pl.Expr:
     return (
         pl.when("wallet")
         .then(pl.lit(WALLET))
-        .when(other.is_not_null() & ~(pl.col("settles") & (by_products == WALLET)))
+        .when(other.is_not_null())
         .then(by_products)
-        .when(pl.col("settles") & (other.is_not_null() | (pl.col("cards") > 0)))
+        .when(pl.col("settles") & (pl.col("cards") > 0))
         .then(pl.lit(CARD))
         .when("own_name")
         .then(saved)

@@ -46,6 +46,8 @@ from warehouse.stores.callers import Caller
 routes = router("/customer/v2/ai", "Analyses")
 STATUSES: dict[int | str, dict[str, Any]] = {304: {"description": "Nothing has changed."}, 429: {}}
 VARY = {"Vary": "Accept-Encoding"}
+MAX_INLINE_BYTES = 32_768
+"""A document of this length is translated in a millisecond."""
 AsOf = Annotated[
     QueryDay | None,
     Query(alias="asOf", description="as it would have been with the bookings until this day", examples=["2026-10-31"]),
@@ -200,8 +202,7 @@ async def _respond(
             cached = CachedResponse(cached.state, with_probability(cached.body, calibration), cached.precomputed)
             services.response_cache.put(user_id, german_key, cached)
         if language == "en":
-            body = await services.compute(caller, english_document, cached.body)
-            cached = CachedResponse(cached.state, body, cached.precomputed)
+            cached = CachedResponse(cached.state, await _english(services, caller, cached.body), cached.precomputed)
             services.response_cache.put(user_id, key, cached)
     etag = language_etag(f"{cached.state}{calibrated}", language)
     headers = {**VARY, **freshness(cached.state.revision, cached.state.version, precomputed=cached.precomputed)}
@@ -213,6 +214,12 @@ async def _respond(
     # The compressed bytes differ from the body, so that their ETag is a weak one.
     headers = {"ETag": f"W/{etag}", "Content-Encoding": "gzip", **headers}
     return Response(cached.gzip_body, headers=headers, media_type=JSON)
+
+
+async def _english(services: Services, caller: Caller, body: bytes) -> bytes:
+    """The document in English; a long one takes its turn among what is computed."""
+    is_short = len(body) <= MAX_INLINE_BYTES
+    return english_document(body) if is_short else await services.compute(caller, english_document, body)
 
 
 def _state(services: Services, caller: Caller, as_of: date | None) -> ResultState:

@@ -98,7 +98,9 @@ class CreditRiskDetails(DocumentPart):
         examples=[250], description="Existing instalments"
     )
     accounts_connected: Annotated[Count, Column("connected_accounts")] = Field(examples=[2])
-    missing: Texts = Field(examples=[["nur 8 von 12 vollen Monaten sind zu sehen"]], description="What is not known, in the language of the response")
+    missing: Texts = Field(
+        examples=[["nur 8 von 12 vollen Monaten sind zu sehen"]], description="What is not known, in the language of the response"
+    )
     calibration: CreditRiskCalibration | None = Field(description="`null` unless this tenant has calibrated the scorecard")
     as_of: Day = Field(examples=[SOME_DAY])
     window_first: Day = Field(examples=["2025-11-01"])
