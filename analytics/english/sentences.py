@@ -26,18 +26,18 @@ class NoEnglish(LookupError):
     """A phrase or sentence that has no English."""
 
 
-class Kind(NamedTuple):
+class PlaceKind(NamedTuple):
     """A kind of place: what stands there in German, and what it becomes."""
 
     pattern: str
     translate: Callable[[str], str]
 
 
-class Pattern(NamedTuple):
+class SentencePattern(NamedTuple):
     """A German sentence with places, and its English."""
 
     german: re.Pattern[str]
-    kinds: dict[str, Kind]
+    kinds: dict[str, PlaceKind]
     english: str
 
 
@@ -73,7 +73,7 @@ def _sentence(german: str) -> str:
     raise NoEnglish(german)
 
 
-def _fill(pattern: Pattern, match: re.Match[str]) -> str:
+def _fill(pattern: SentencePattern, match: re.Match[str]) -> str:
     """The English of a sentence that a pattern has matched."""
     values = {name: kind.translate(match[name]) if match[name] is not None else "" for name, kind in pattern.kinds.items()}
     chosen = CHOICE.sub(lambda choice: _choose(choice, match), pattern.english)
@@ -128,19 +128,19 @@ def _points(german: str) -> str:
 
 
 KINDS = {
-    "count": Kind(r"\d+", str),
-    "number": Kind(r"\d[\d.]*(?:,\d+)?", english_number),
-    "euros": Kind(r"-?\d[\d.]*(?:,\d\d)?", english_euros),
-    "date": Kind(r"\d\d\.\d\d\.\d{4}", english_date),
-    "name": Kind(r".+", _name),
-    "phrase": Kind(r".+", _phrase),
-    "phrases": Kind(r".+", _list_of_phrases),
-    "sentence": Kind(r".+", _sentence),
-    "category": Kind(r"[^:]+", _category),
-    "period": Kind(r"[^;,]+", _period),
-    "quotations": Kind(r"»[^«]*«(?:, »[^«]*«)*", _quotations),
-    "class": Kind(r"[A-E]", str),
-    "points": Kind(r"[+-]\d .+", _points),
+    "count": PlaceKind(r"\d+", str),
+    "number": PlaceKind(r"\d[\d.]*(?:,\d+)?", english_number),
+    "euros": PlaceKind(r"-?\d[\d.]*(?:,\d\d)?", english_euros),
+    "date": PlaceKind(r"\d\d\.\d\d\.\d{4}", english_date),
+    "name": PlaceKind(r".+", _name),
+    "phrase": PlaceKind(r".+", _phrase),
+    "phrases": PlaceKind(r".+", _list_of_phrases),
+    "sentence": PlaceKind(r".+", _sentence),
+    "category": PlaceKind(r"[^:]+", _category),
+    "period": PlaceKind(r"[^;,]+", _period),
+    "quotations": PlaceKind(r"»[^«]*«(?:, »[^«]*«)*", _quotations),
+    "class": PlaceKind(r"[A-E]", str),
+    "points": PlaceKind(r"[+-]\d .+", _points),
 }
 SENTENCES = (
     # tags of bookings
@@ -274,7 +274,7 @@ SENTENCES = (
     ("Neue Miete von {euros:euros}\\s€ im Monat", "new rent of {euros} a month"),
     ("Das Gehalt ist {euros:euros}\\s€", "the salary is {euros}"),
     (
-        "Ein Kind mit {euros:euros}\\s€ Bedarf und {benefit:euros}\\s€ Kindergeld im Monat",
+        "Ein PlaceKind mit {euros:euros}\\s€ Bedarf und {benefit:euros}\\s€ Kindergeld im Monat",
         "a child that needs {euros} and brings {benefit} of child benefit a month",
     ),
 )
@@ -282,13 +282,13 @@ SENTENCES = (
 
 
 @cache
-def _patterns() -> tuple[Pattern, ...]:
+def _patterns() -> tuple[SentencePattern, ...]:
     return tuple(_compile(german, text) for german, text in SENTENCES)
 
 
-def _compile(german: str, text: str) -> Pattern:
+def _compile(german: str, text: str) -> SentencePattern:
     kinds = {name: KINDS[kind] for name, kind in PLACE.findall(german)}
-    return Pattern(re.compile(PLACE.sub(lambda place: f"(?P<{place[1]}>{kinds[place[1]].pattern})", german)), kinds, text)
+    return SentencePattern(re.compile(PLACE.sub(lambda place: f"(?P<{place[1]}>{kinds[place[1]].pattern})", german)), kinds, text)
 
 
 @cache
