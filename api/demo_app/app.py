@@ -325,7 +325,7 @@ async def _overview(
     max_bookings = _shown_bookings(request)
     async with _visit(request, tenant) as visit:
         partnered = await views.load_partners(visit, max_bookings) if partnered is None else partnered
-        answers = await views.load(visit, datetime.now(UTC).date(), partnered)
+        answers = await views.load(visit, datetime.now(UTC).date(), partnered, max_bookings)
         calls = sorted([*visit.calls, *(more_calls or [])], key=lambda call: call.started_at)
     if not answers.accesses:
         return RedirectResponse(ROOT, 303)
@@ -368,9 +368,10 @@ async def _overview(
 async def _booking(request: Request, tenant: DemoTenant, notice: Notice | None = None) -> Response:
     async with _visit(request, tenant) as visit:
         listed = await visit.read(views.BOOKINGS, tag="categories", limit=str(views.LOADED_BOOKINGS))
+        partnered = await views.load_partners(visit, views.LOADED_BOOKINGS)
         items = await visit.read(CATEGORY_ITEMS)
     name = request.path_params["booking"]
-    view = next((item for item in booking_views(listed, []) if item.id == name), None)
+    view = next((item for item in booking_views(listed, partnered) if item.id == name), None)
     if view is None:
         raise Refused(404)
     return _render(request, "booking.html", notice=notice, booking=view, groups=category_groups(items, view.amount))

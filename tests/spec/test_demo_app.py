@@ -220,6 +220,7 @@ def test_a_correction_changes_what_follows_from_it(visitor: httpx.Client) -> Non
     booking = booking_of(page, "Netflix")
     form = visitor.get(f"/demo/bookings/{booking}").text
     assert '<option value="RECREATION_ONLINE" selected>' in form
+    assert '<span class="row-name">Netflix</span>' in form
     assert "INCOME_SALARY" not in form
     answer = visitor.post(f"/demo/bookings/{booking}", headers=OWN, data={"category": "EDUCATION_TRAINING", "all": "1"})
     assert answer.status_code == 303
