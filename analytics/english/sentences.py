@@ -274,7 +274,7 @@ SENTENCES = (
     ("Neue Miete von {euros:euros}\\s€ im Monat", "new rent of {euros} a month"),
     ("Das Gehalt ist {euros:euros}\\s€", "the salary is {euros}"),
     (
-        "Ein PlaceKind mit {euros:euros}\\s€ Bedarf und {benefit:euros}\\s€ Kindergeld im Monat",
+        "Ein Kind mit {euros:euros}\\s€ Bedarf und {benefit:euros}\\s€ Kindergeld im Monat",
         "a child that needs {euros} and brings {benefit} of child benefit a month",
     ),
 )
