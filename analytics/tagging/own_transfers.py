@@ -21,7 +21,7 @@ from analytics.tagging.rulebook import read_table
 TRANSFER_ITEMS = {
     ProductCategory.LOAN: ("TRANSFER_LOAN", 5),
     ProductCategory.CREDIT_CARD: ("TRANSFER_CREDITCARD", 4),
-    ProductCategory.OTHER_CARD: ("TRANSFER_CREDITCARD", 4),
+    ProductCategory.OTHER_CARD: ("TRANSFER_WALLET", 4),
     ProductCategory.DEPOT: ("TRANSFER_SECURITIES", 3),
     ProductCategory.SAVINGS: ("TRANSFER_SAVINGS", 2),
     ProductCategory.CALL_MONEY: ("TRANSFER_SAVINGS", 2),
@@ -31,7 +31,8 @@ TRANSFER_ITEMS = {
     ProductCategory.OTHER_ACCOUNT: ("TRANSFER_INTERNAL", 0),
     ProductCategory.CHECKING: ("TRANSFER_INTERNAL", 0),
 }
-"""Item and rank of each product: a transfer has the item of the product of higher rank, on both ends."""
+"""Item and rank of each product: a transfer has the item of the product of higher rank, on both ends. Other cards are topped up,
+unless a booking says that it settles one."""
 TRANSFER_CHANNELS = (Channel.TRANSFER, Channel.STANDINGORDER, Channel.INTERNAL, Channel.CARDSETTLE, Channel.LOAN, Channel.UNKNOWN)
 PAIRED_CHANNELS = (*TRANSFER_CHANNELS, Channel.DIRECTDEBIT)
 MIN_LAG_DAYS, MAX_LAG_DAYS = -1, 4
@@ -192,7 +193,7 @@ def _texts(values: Iterable[str]) -> list[str]:
 
 
 def _pairs(evident_rows: pl.DataFrame, same_amounts: pl.DataFrame) -> pl.DataFrame:
-    """Both rows of every pair: `row`, `pair_of`, `pair_kind` (the other's product category), `evident` and `wallet`.
+    """Both rows of every pair: `row`, `pair_of`, `pair_kind` (the other's product category), `bill`, `evident` and `wallet`.
 
     An evident pair has more evidence than its equal amount.
     """
@@ -206,8 +207,9 @@ def _pairs(evident_rows: pl.DataFrame, same_amounts: pl.DataFrame) -> pl.DataFra
     )
     cost = pl.col("lag").abs() + pl.when(pl.col("lag") < 0).then(NEGATIVE_LAG_COST_DAYS).otherwise(0.0)
     pairs = mutual_pairs(candidates, "id", "id_in", -pl.col("evident").cast(pl.Int8), cost)
-    there = pairs.select("row", "evident", "wallet", pair_of="id_in", pair_kind="kind_in")
-    back = pairs.select("evident", "wallet", row="row_in", pair_of="id", pair_kind="kind").select(there.columns)
+    bill = pl.col("settles") | pl.col("settles_in")
+    there = pairs.select("row", "evident", "wallet", pair_of="id_in", pair_kind="kind_in", bill=bill)
+    back = pairs.select("evident", "wallet", row="row_in", pair_of="id", pair_kind="kind", bill=bill).select(there.columns)
     return pl.concat([there, back])
 
 
@@ -275,7 +277,9 @@ def _item() -> pl.Expr:
     ranks = {str(kind): rank for kind, (_, rank) in TRANSFER_ITEMS.items()}
     other = pl.coalesce(pl.when("own_counter").then("counter_kind"), "pair_kind")
     mine_first = pl.col("kind").replace_strict(ranks, default=0) > other.replace_strict(ranks, default=0)
-    by_products = pl.when(mine_first).then("kind").otherwise(other).replace_strict(names, default="TRANSFER_INTERNAL")
+    product = pl.when(mine_first).then("kind").otherwise(other)
+    is_bill = (product == str(ProductCategory.OTHER_CARD)) & (pl.col("settles") | pl.col("bill").fill_null(value=False))
+    by_products = pl.when(is_bill).then(pl.lit(CARD)).otherwise(product.replace_strict(names, default="TRANSFER_INTERNAL"))
     out = pl.col("amount_cents") < 0
     saved = (
         pl.when(out & pl.col("saved_as").is_not_null())

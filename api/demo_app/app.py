@@ -112,7 +112,7 @@ async def become(request: Request, tenant: DemoTenant) -> Response:
     if person is None or people_tenant is None:
         raise Refused(404)
     visitor = _new_visitor(people_tenant)
-    async with DemoVisit(people_tenant, _tokens(request), visitor) as visit:
+    async with DemoVisit(people_tenant, _tokens(request), visitor, _language(request)) as visit:
         await visit.register()
         await visit.connect_person(person.login, PIN, _public_ip(request))
     return _with_cookie(RedirectResponse(f"{ROOT}/overview", 303), tenant, visitor)
@@ -299,13 +299,13 @@ async def _welcome(request: Request, tenant: DemoTenant, notice: Notice | None =
 
 
 async def _begin(request: Request, tenant: DemoTenant, visitor: str) -> str:
-    async with DemoVisit(tenant, _tokens(request), visitor) as visit:
+    async with DemoVisit(tenant, _tokens(request), visitor, _language(request)) as visit:
         await visit.register()
         return await visit.begin_connecting(_back(tenant), _public_ip(request))
 
 
 async def _upload(request: Request, tenant: DemoTenant, visitor: str, form: bytes, content_type: str) -> dict[str, Any]:
-    async with DemoVisit(tenant, _tokens(request), visitor) as visit:
+    async with DemoVisit(tenant, _tokens(request), visitor, _language(request)) as visit:
         await visit.register()
         return await visit.upload(form, content_type)
 
@@ -325,7 +325,7 @@ async def _overview(
     max_bookings = _shown_bookings(request)
     async with _visit(request, tenant) as visit:
         partnered = await views.load_partners(visit, max_bookings) if partnered is None else partnered
-        answers = await views.load(visit, datetime.now(UTC).date(), partnered)
+        answers = await views.load(visit, datetime.now(UTC).date(), partnered, max_bookings)
         calls = sorted([*visit.calls, *(more_calls or [])], key=lambda call: call.started_at)
     if not answers.accesses:
         return RedirectResponse(ROOT, 303)
@@ -368,9 +368,10 @@ async def _overview(
 async def _booking(request: Request, tenant: DemoTenant, notice: Notice | None = None) -> Response:
     async with _visit(request, tenant) as visit:
         listed = await visit.read(views.BOOKINGS, tag="categories", limit=str(views.LOADED_BOOKINGS))
+        partnered = await views.load_partners(visit, views.LOADED_BOOKINGS)
         items = await visit.read(CATEGORY_ITEMS)
     name = request.path_params["booking"]
-    view = next((item for item in booking_views(listed, []) if item.id == name), None)
+    view = next((item for item in booking_views(listed, partnered) if item.id == name), None)
     if view is None:
         raise Refused(404)
     return _render(request, "booking.html", notice=notice, booking=view, groups=category_groups(items, view.amount))
@@ -476,7 +477,7 @@ def _visit(request: Request, tenant: DemoTenant) -> DemoVisit:
     visitor = _visitor(request, tenant)
     if visitor is None:
         raise UserUnknown(401)
-    return DemoVisit(tenant, _tokens(request), visitor)
+    return DemoVisit(tenant, _tokens(request), visitor, _language(request))
 
 
 def _visitor(request: Request, tenant: DemoTenant) -> str | None:

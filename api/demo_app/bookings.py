@@ -39,7 +39,7 @@ class BookingView:
 
 @dataclass(frozen=True)
 class CategoryGroup:
-    """A main category with the categories below it, each with its system name and its German name."""
+    """A main category with the categories below it, each with its system name and its name."""
 
     name: str
     items: tuple[tuple[str, str], ...]

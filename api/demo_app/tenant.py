@@ -20,6 +20,8 @@ from urllib.parse import quote
 
 import httpx
 
+from api.schemas.languages import Language
+
 NAME, PEOPLE_NAME = "demo-redirect", "demo"
 """The tenant whose visitors connect a bank through the form, and the regulated one whose visitors are people of the demo bank."""
 CUSTOMER = "/customer/v2"
@@ -123,13 +125,18 @@ class Tokens:
 class DemoVisit:
     """The requests of the tenant for one visitor and one page, with a list of them."""
 
-    def __init__(self, tenant: DemoTenant, tokens: Tokens, visitor: str) -> None:
+    def __init__(self, tenant: DemoTenant, tokens: Tokens, visitor: str, language: Language) -> None:
         self.tenant = tenant
         self.visitor = visitor
         self.calls: list[Call] = []
         self._tokens = tokens
         self._http = httpx.AsyncClient(
-            base_url=tenant.base_url, timeout=TIMEOUT_SECONDS, verify=_trust(), trust_env=False, limits=ONE_CONNECTION
+            base_url=tenant.base_url,
+            headers={"Accept-Language": language},
+            timeout=TIMEOUT_SECONDS,
+            verify=_trust(),
+            trust_env=False,
+            limits=ONE_CONNECTION,
         )
 
     async def __aenter__(self) -> "DemoVisit":

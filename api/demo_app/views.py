@@ -139,8 +139,10 @@ async def load_partners(visit: DemoVisit, shown_bookings: int) -> list[dict[str,
     return listed
 
 
-async def load(visit: DemoVisit, today: date, partnered: list[dict[str, Any]]) -> Answers:
-    """All responses about the visitor that the page of a day needs, with the bookings of `load_partners`."""
+async def load(visit: DemoVisit, today: date, partnered: list[dict[str, Any]], shown_bookings: int) -> Answers:
+    """All responses about the visitor that the page of a day needs, with the bookings of `load_partners`: those that arrived
+    since they were loaded are loaded with their partners too.
+    """
     first_month = today.replace(year=today.year - 1, day=1)
     accesses = await visit.read(ACCESSES)
     answers = await asyncio.gather(
@@ -155,6 +157,9 @@ async def load(visit: DemoVisit, today: date, partnered: list[dict[str, Any]]) -
         visit.read(f"{ANALYSES}/credit-risk"),
         visit.read(BOOKINGS, tag="categories", limit=str(LOADED_BOOKINGS)),
     )
+    partnered_ids, categorised = {item["id"] for item in partnered}, answers[-1]
+    if any(item["id"] not in partnered_ids for item in categorised[:shown_bookings]):
+        partnered = await load_partners(visit, shown_bookings)
     return Answers(accesses, partnered, *answers)
 
 
@@ -383,7 +388,7 @@ def _lost_points(signal: dict[str, Any]) -> int:
 
 
 def _both(text: str) -> Text:
-    """A text of the service, which has one language only."""
+    """A text of the service, which is in the language of the page."""
     return Text(text, text)
 
 

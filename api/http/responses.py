@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from api.http.strict_json import render
 from api.schemas.base import Relation
+from api.schemas.languages import Language
 
 SVG = "image/svg+xml; charset=utf-8"
 
@@ -45,6 +46,11 @@ def freshness(revision: int, version: str, *, precomputed: bool) -> dict[str, st
     """
     source = "precomputed" if precomputed else "live"
     return {"X-Analysis-Revision": str(revision), "X-Analysis-Version": version, "X-Analysis-Source": source}
+
+
+def language_etag(state: str, language: Language) -> str:
+    """The ETag of a state in a language; German, which is the usual one, adds nothing."""
+    return f'"{state}"' if language == "de" else f'"{state}-{language}"'
 
 
 def self_relation(href: str) -> list[Relation]:

@@ -71,7 +71,7 @@ LANGUAGE_HEADER = {
     "name": "Accept-Language",
     "in": "header",
     "required": False,
-    "description": "Texts of errors and messages are English for callers that prefer it to German.",
+    "description": "Texts of errors, messages, tags and analyses are English for callers that prefer it to German.",
     "schema": TEXT,
     "example": "en",
 }

@@ -14,8 +14,9 @@ from api.bodies.cashflow_windows import MAX_NAME_CHARACTERS, MAX_TAGS, Granulari
 from api.customer import Reads, reading_for, user_of
 from api.http.errors import wrong
 from api.http.mistakes import IN_FUTURE
+from api.http.negotiation import current_language
 from api.http.response_cache import MIN_GZIP_BYTES, CachedResponse
-from api.http.responses import freshness
+from api.http.responses import freshness, language_etag
 from api.http.route import JSON, has_etag, router, takes_gzip
 from api.schemas.analyses import (
     AffordabilityBody,
@@ -36,6 +37,7 @@ from pipelines.results.calibration import calibration_in_use, with_probability
 from pipelines.results.documents.cashflow import DOCUMENT as CASHFLOW
 from pipelines.results.documents.cashflow import CashflowView
 from pipelines.results.documents.credit_risk import DOCUMENT as CREDIT_RISK
+from pipelines.results.documents.english import english_document
 from pipelines.results.live import EMPTY_DOCUMENTS, FLOWS, ResultState, UserDocuments
 from warehouse.lake.packing import unpack
 from warehouse.stores import results
@@ -44,6 +46,8 @@ from warehouse.stores.callers import Caller
 routes = router("/customer/v2/ai", "Analyses")
 STATUSES: dict[int | str, dict[str, Any]] = {304: {"description": "Nothing has changed."}, 429: {}}
 VARY = {"Vary": "Accept-Encoding"}
+MAX_INLINE_BYTES = 32_768
+"""A document of this length is translated in a millisecond."""
 AsOf = Annotated[
     QueryDay | None,
     Query(alias="asOf", description="as it would have been with the bookings until this day", examples=["2026-10-31"]),
@@ -180,31 +184,42 @@ async def _respond(
     """The response with an analysis of the caller's current state, or of an earlier day."""
     if as_of is not None and as_of > datetime.now(services.zone).date():
         raise wrong("asOf", IN_FUTURE, "query")
-    state = _state(services, caller, as_of)
+    state, language = _state(services, caller, as_of), current_language()
     calibrated = f"-{calibration.version}" if calibration else ""
-    etag = f'"{state}{calibrated}"'
+    etag = language_etag(f"{state}{calibrated}", language)
     if has_etag(request, etag):
         return Response(status_code=304, headers={"ETag": etag, **VARY})
-    user_id, key = user_of(caller), _cache_key(name, view) + calibrated
+    german_key = _cache_key(name, view) + calibrated
+    user_id, key = user_of(caller), german_key if language == "de" else f"{german_key}-{language}"
     cached = services.response_cache.find(user_id, key, state)
     if cached is not None and not cached.precomputed and await _is_published(services, caller, state):
         cached = replace(cached, precomputed=True)  # the same bytes: only where they come from is told anew
         services.response_cache.put(user_id, key, cached)
     if cached is None:
         async with services.analyses.of(user_id):  # parallel requests of one user compute the analyses once
-            cached = services.response_cache.find(user_id, key, state) or await _load(services, caller, name, state, view)
+            cached = services.response_cache.find(user_id, german_key, state) or await _load(services, caller, name, state, view)
         if calibration is not None:
             cached = CachedResponse(cached.state, with_probability(cached.body, calibration), cached.precomputed)
+            services.response_cache.put(user_id, german_key, cached)
+        if language == "en":
+            cached = CachedResponse(cached.state, await _english(services, caller, cached.body), cached.precomputed)
             services.response_cache.put(user_id, key, cached)
+    etag = language_etag(f"{cached.state}{calibrated}", language)
     headers = {**VARY, **freshness(cached.state.revision, cached.state.version, precomputed=cached.precomputed)}
     if len(cached.body) < MIN_GZIP_BYTES or not takes_gzip(request):
-        return Response(cached.body, headers={"ETag": f'"{cached.state}{calibrated}"', **headers}, media_type=JSON)
+        return Response(cached.body, headers={"ETag": etag, **headers}, media_type=JSON)
     if cached.gzip_body is None:
         cached = await services.in_thread(cached.with_gzip)
         services.response_cache.put(user_id, key, cached)
     # The compressed bytes differ from the body, so that their ETag is a weak one.
-    headers = {"ETag": f'W/"{cached.state}{calibrated}"', "Content-Encoding": "gzip", **headers}
+    headers = {"ETag": f"W/{etag}", "Content-Encoding": "gzip", **headers}
     return Response(cached.gzip_body, headers=headers, media_type=JSON)
+
+
+async def _english(services: Services, caller: Caller, body: bytes) -> bytes:
+    """The document in English; a long one takes its turn among what is computed."""
+    is_short = len(body) <= MAX_INLINE_BYTES
+    return english_document(body) if is_short else await services.compute(caller, english_document, body)
 
 
 def _state(services: Services, caller: Caller, as_of: date | None) -> ResultState:

@@ -17,11 +17,12 @@ from api.http.authorization import TokenKind, needs
 from api.http.errors import wrong
 from api.http.long_lists import JsonListWriter
 from api.http.mistakes import IN_FUTURE
+from api.http.negotiation import current_language
 from api.http.route import LARGE, router, validated
 from api.schemas.analyses import AnalysesBody
 from api.schemas.base import cents
 from api.schemas.categories import CATEGORIES
-from api.schemas.languages import Text
+from api.schemas.languages import Language, Text
 from api.schemas.records import (
     ANALYSES,
     RECORDS,
@@ -36,7 +37,7 @@ from api.schemas.records import (
 from api.services import AppServices, Services
 from pipelines.results import live, tags
 from pipelines.results.calibration import calibrated_documents, calibration_in_use
-from pipelines.results.documents.tags import tag_writer
+from pipelines.results.documents.english import english_document
 from warehouse import scopes
 from warehouse.stores.callers import Caller
 
@@ -61,19 +62,19 @@ IBAN = r"^[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}$"
 @routes.post("/transactions/tags", response_model=list[TaggedRecord], responses={429: {}}, openapi_extra={LARGE: True})
 async def tag_records(records: Records, caller: Reads, services: AppServices) -> Response:
     """The same bookings in the same order, each with its tags. Bookings of different users are tagged apart from each other."""
-    return await services.compute(caller, _tag, services, caller, records)
+    return await services.compute(caller, _tag, services, caller, records, current_language())
 
 
-def _tag(services: Services, caller: Caller, content: Any) -> Response:
+def _tag(services: Services, caller: Caller, content: Any, language: Language) -> Response:
     records = validated(RECORDS, content)
     bookings = booking_frame(records)
     new_tags = tags.tag_unstored(bookings, _products(bookings), caller.tenant_id)
     tagged_bookings = bookings.hstack(new_tags.drop("id", "user", "product"))
     rows = _with_callers_ids(tagged_bookings, records)
     version = tags.version(caller.tenant_id)
-    tags_to_json, writer = tag_writer(services.settings.base_url), JsonListWriter()
+    base_url, writer = services.settings.base_url, JsonListWriter()
     for start in range(0, len(records), BATCH_ROWS):
-        tag_lists = tag_texts(tags_to_json, rows.slice(start, BATCH_ROWS), TAG_KINDS, version)
+        tag_lists = tag_texts(base_url, rows.slice(start, BATCH_ROWS), TAG_KINDS, version, language)
         batch = records[start : start + BATCH_ROWS]
         writer.add(body(record, orjson.Fragment(text)) for record, text in zip(batch, tag_lists, strict=True))
     return writer.response()
@@ -84,10 +85,10 @@ async def analyse_records(
     records: Annotated[AnalysesRequest, SkipValidation, Body()], caller: Reads, services: AppServices
 ) -> Response:
     """All analyses of one user's bookings, each as its own endpoint answers it."""
-    return await services.compute(caller, _analyse, services, caller, records)
+    return await services.compute(caller, _analyse, services, caller, records, current_language())
 
 
-def _analyse(services: Services, caller: Caller, content: Any) -> Response:
+def _analyse(services: Services, caller: Caller, content: Any, language: Language) -> Response:
     request = validated(ANALYSES, content)
     today = datetime.now(services.zone).date()
     if request.as_of is not None and request.as_of > today:
@@ -107,7 +108,8 @@ def _analyse(services: Services, caller: Caller, content: Any) -> Response:
         calibration_in_use(services.settings.home, caller.tenant_id),
     )
     fields = {field: orjson.Fragment(documents[name]) for field, name in DOCUMENT_NAMES.items()}
-    return Response(orjson.dumps(fields), media_type="application/json")
+    body = orjson.dumps(fields)
+    return Response(english_document(body) if language == "en" else body, media_type="application/json")
 
 
 def _all_products(records: Sequence[ProductRecord], booked_products: pl.DataFrame) -> pl.DataFrame:

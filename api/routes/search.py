@@ -13,12 +13,13 @@ from analytics import trees
 from api.customer import Reads, reading_for, user_of
 from api.http.errors import misnamed, wrong
 from api.http.long_lists import JsonListWriter
+from api.http.negotiation import current_language
 from api.http.responses import freshness
 from api.http.route import router
 from api.routes.transactions import MAX_ROWS, NAME, STATUSES, TAGGED_ROWS, Row, tagged_texts, view_taggers, write_rows
 from api.schemas.accesses import ROOT
 from api.schemas.base import Count, Flag, QueryDay
-from api.schemas.languages import Text
+from api.schemas.languages import Language, Text
 from api.schemas.search import MAX_TEXT, Direction, QueryCents, search_words
 from api.schemas.transactions import FoundTransactionBody, View, transaction_fields
 from api.services import AppServices, Services
@@ -120,7 +121,7 @@ async def search_transactions(
     query = SearchQuery(search, items, limit, view_taggers(tag, categorize=categorize), categorize, parameters)
     async with services.lists.of(user_of(caller)):
         if query.taggers or items:
-            return await services.compute(caller, _with_tags, services, caller, query)
+            return await services.compute(caller, _with_tags, services, caller, query, current_language())
         async with services.list_connections.hold(caller.tenant_id, user_of(caller)):
             return await _without_tags(services, caller, query)
 
@@ -136,7 +137,7 @@ async def _without_tags(services: Services, caller: Caller, query: SearchQuery) 
     return writer.response(_next_page(services, query, next_row))
 
 
-def _with_tags(services: Services, caller: Caller, query: SearchQuery) -> Response:
+def _with_tags(services: Services, caller: Caller, query: SearchQuery, language: Language) -> Response:
     """The page of a search for tags, or with them. Tags depend on all bookings, which are read in the same snapshot."""
     with reading_for(services, caller) as owner:
         tagged = tags.tagged_bookings(owner) if query.taggers else tags.tag_items(owner, list(query.items))
@@ -145,7 +146,7 @@ def _with_tags(services: Services, caller: Caller, query: SearchQuery) -> Respon
     writer = JsonListWriter()
     if query.taggers:
         for start in range(0, len(shown_rows), TAGGED_ROWS):
-            writer.add_texts(_tagged_texts(services, query, tagged, shown_rows[start : start + TAGGED_ROWS]))
+            writer.add_texts(_tagged_texts(services, query, tagged, shown_rows[start : start + TAGGED_ROWS], language))
     else:
         writer.add(_fields(row) for row in shown_rows)
     next_page = _next_page(services, query, shown_rows[-1] if len(rows) > query.limit else None)
@@ -161,7 +162,9 @@ def _rows(owner: Owner, query: SearchQuery, tagged: pl.DataFrame) -> list[Row]:
     return [tuple(row) for row in owner.session.connection().exec_driver_sql(statement.as_string(), values)]
 
 
-def _tagged_texts(services: Services, query: SearchQuery, tagged: TaggedBookings, rows: list[Row]) -> pl.Series:
+def _tagged_texts(
+    services: Services, query: SearchQuery, tagged: TaggedBookings, rows: list[Row], language: Language
+) -> pl.Series:
     """The JSON of rows with the tags that the query asks for."""
     columns = {
         "id": [str(row[0]) for row in rows],
@@ -172,7 +175,7 @@ def _tagged_texts(services: Services, query: SearchQuery, tagged: TaggedBookings
         tagged.bookings, on="id", how="left", maintain_order="left"
     )
     more = {"accessId": quoted("access"), "productId": quoted("of")}
-    return tagged_texts(services, page, query.taggers, tagged.version, categorize=query.categorize, more=more)
+    return tagged_texts(services, page, query.taggers, tagged.version, language, categorize=query.categorize, more=more)
 
 
 def _fields(row: Row) -> dict[str, Any]:

@@ -10,11 +10,14 @@ from fastapi import Path, Query, Request
 from starlette.responses import Response
 
 from analytics import trees
+from analytics.english import items as english_items
 from analytics.trees import Item, Partner, Tree, UnknownItem, UnknownTree
 from api.bodies import drawn_logos
 from api.http.authorization import TokenKind, needs
+from api.http.negotiation import current_language
 from api.http.route import JSON, has_etag, router
 from api.routes.providers import LOGO_HEADERS, Search, SvgResponse
+from api.schemas.languages import Language
 from api.schemas.tags import TagTreeBody, TagTreeItemBody
 from api.services import AppServices
 from pipelines.results.documents.tags import TREES, item_body, tree_body
@@ -22,7 +25,7 @@ from warehouse import scopes
 from warehouse.errors import NotFound
 from warehouse.stores.callers import Caller
 
-MAX_CACHED_LISTS = 64  # more than there are trees
+MAX_CACHED_LISTS = 64  # more than there are trees in both languages
 MAX_ID_DIGITS = 9
 UNCHANGED: dict[int | str, dict[str, Any]] = {304: {"description": "Nothing has changed."}}
 UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
@@ -57,14 +60,17 @@ def register_read(path: str, model: Any) -> Callable[[Handler], Handler]:
 @register_read("", list[TagTreeBody])
 async def list_tag_trees(_caller: ReadsTags, services: AppServices) -> Response:
     """All tag trees."""
-    base_url = services.settings.base_url
-    return Response(orjson.dumps([tree_body(base_url, tree) for tree in trees.trees()]), media_type=JSON)
+    base_url, language = services.settings.base_url, current_language()
+    bodies = [tree_body(base_url, _in_language(tree, language)) for tree in trees.trees()]
+    return Response(orjson.dumps(bodies), media_type=JSON)
 
 
 @register_read("/{tree}", TagTreeBody)
 async def get_tag_tree(tree: TreeKey, _caller: ReadsTags, services: AppServices) -> Response:
     """One tag tree."""
-    return Response(orjson.dumps(tree_body(services.settings.base_url, _tree(tree))), media_type=JSON)
+    return Response(
+        orjson.dumps(tree_body(services.settings.base_url, _in_language(_tree(tree), current_language()))), media_type=JSON
+    )
 
 
 @register_read("/{tree}/tag-tree-items", list[TagTreeItemBody])
@@ -76,10 +82,11 @@ async def list_tag_tree_items(
     q: Annotated[Search | None, Query(description="Part of the display name or of the system name", examples=["miete"])] = None,
 ) -> Response:
     """All items of a tag tree, or those that a text finds. Of the time items of cashflow, those of twenty years are listed."""
-    page = _cached_list(services.settings.base_url, _tree(tree).id)
+    tag_tree = _in_language(_tree(tree), current_language())
+    page = _cached_list(services.settings.base_url, tag_tree.id, current_language())
     if q is not None:
         bodies = [body for text, body in page.items if _plain(q.strip()) in text]
-        bodies += _unlisted(services.settings.base_url, _tree(tree), q.strip().upper())
+        bodies += _unlisted(services.settings.base_url, tag_tree, q.strip().upper())
         return Response(b"[" + b",".join(bodies) + b"]", media_type=JSON)
     headers = {"ETag": page.etag}
     if has_etag(request, page.etag):
@@ -90,7 +97,7 @@ async def list_tag_tree_items(
 @register_read("/{tree}/tag-tree-items/{item}", TagTreeItemBody)
 async def get_tag_tree_item(tree: TreeKey, item: ItemKey, _caller: ReadsTags, services: AppServices) -> Response:
     """One item of a tag tree."""
-    tag_tree = _tree(tree)
+    tag_tree = _in_language(_tree(tree), current_language())
     body = item_body(services.settings.base_url, tag_tree, _item(tag_tree, item))
     return Response(orjson.dumps(body), media_type=JSON)
 
@@ -116,9 +123,9 @@ async def get_partner_logo(request: Request, tree: TreeKey, item: ItemKey) -> Re
 
 
 @lru_cache(MAX_CACHED_LISTS)
-def _cached_list(base_url: str, tree_id: int) -> CachedList:
+def _cached_list(base_url: str, tree_id: int, language: Language) -> CachedList:
     """All items of a tree with their JSON."""
-    tree = trees.tree_of_id(tree_id)
+    tree = _in_language(trees.tree_of_id(tree_id), language)
     items = tuple((_search_text(item), orjson.dumps(item_body(base_url, tree, item))) for item in tree.items)
     body = b"[" + b",".join(text for _, text in items) + b"]"
     return CachedList(body, f'"{hashlib.sha256(body).hexdigest()[:32]}"', items)
@@ -148,6 +155,10 @@ def _tree(key: str) -> Tree[Item]:
         return trees.tree_of_id(_id(key))
     except UnknownTree as error:
         raise NotFound("tag tree") from error
+
+
+def _in_language(tree: Tree[Item], language: Language) -> Tree[Item]:
+    return english_items.tree(tree.system_name) if language == "en" else tree
 
 
 def _item(tree: Tree[Item], key: str) -> Item:

@@ -21,11 +21,12 @@ from api.bodies.tags import classification_texts, tag_texts
 from api.customer import AccessKey, Modifies, ProductKey, Reads, changing_for, reading_for, user_of
 from api.http.errors import wrong
 from api.http.long_lists import JsonListWriter
-from api.http.responses import Links, created_response, empty_response, freshness
+from api.http.negotiation import current_language
+from api.http.responses import Links, created_response, empty_response, freshness, language_etag
 from api.http.route import LARGE, has_etag, router, validated
 from api.schemas.accesses import ACCESSES
 from api.schemas.base import Count, Flag, Line, QueryDay, cents
-from api.schemas.languages import Text
+from api.schemas.languages import Language, Text
 from api.schemas.transactions import (
     BOOKED_ON,
     MAX_PUSHED_BOOKINGS,
@@ -41,7 +42,6 @@ from api.services import AppServices, Services
 from pipelines.fetching import push
 from pipelines.results import tags
 from pipelines.results.documents.json_text import json_object
-from pipelines.results.documents.tags import tag_writer
 from warehouse.errors import Invalid, NotFound
 from warehouse.stores import accesses, products, transactions
 from warehouse.stores.callers import Caller
@@ -109,7 +109,7 @@ async def list_transactions(
     query = BookingQuery(access, product, window, limit, tag, categorize)
     async with services.lists.of(user_of(caller)):
         if query.taggers:
-            return await services.compute(caller, _with_tags, request, services, caller, query)
+            return await services.compute(caller, _with_tags, request, services, caller, query, current_language())
         async with services.list_connections.hold(caller.tenant_id, user_of(caller)):
             return await _without_tags(request, services, caller, query)
 
@@ -157,11 +157,11 @@ async def write_rows(
     return writer, last_row if has_more else None
 
 
-def _with_tags(request: Request, services: Services, caller: Caller, query: BookingQuery) -> Response:
+def _with_tags(request: Request, services: Services, caller: Caller, query: BookingQuery, language: Language) -> Response:
     """The list with tags. Tags depend on all bookings of the user, which are read in the same snapshot as the listed ones."""
     with reading_for(services, caller) as owner:
         product = products.find(owner, accesses.find(owner, query.access), query.product)
-        etag = f'"{tags.state(owner)}"'
+        etag = language_etag(str(tags.state(owner)), language)
         if has_etag(request, etag):
             return Response(status_code=304, headers={"ETag": etag})
         tagged = tags.tagged_bookings(owner)
@@ -169,7 +169,7 @@ def _with_tags(request: Request, services: Services, caller: Caller, query: Book
     bookings = matching_bookings if query.limit is None else matching_bookings.head(query.limit)
     writer = JsonListWriter()
     for piece in bookings.iter_slices(TAGGED_ROWS):
-        writer.add_texts(tagged_texts(services, piece, query.taggers, tagged.version, categorize=query.categorize))
+        writer.add_texts(tagged_texts(services, piece, query.taggers, tagged.version, language, categorize=query.categorize))
     has_more = bookings.height < matching_bookings.height
     next_page = _next_page(services.links, query, bookings.select(COLUMNS).row(-1)) if has_more else {}
     return writer.response(
@@ -182,6 +182,7 @@ def tagged_texts(
     bookings: pl.DataFrame,
     taggers: Sequence[str],
     version: str,
+    language: Language,
     *,
     categorize: bool,
     more: Mapping[str, pl.Expr] | None = None,
@@ -189,8 +190,9 @@ def tagged_texts(
     """The JSON of bookings with the tags of these taggers, which are of this version, with classifications if they are asked for,
     and with further fields.
     """
-    tags_column = tag_texts(tag_writer(services.settings.base_url), bookings, taggers, version)
-    classification = {"classifications": pl.concat_str(pl.lit("["), classification_texts(), pl.lit("]"))} if categorize else {}
+    tags_column = tag_texts(services.settings.base_url, bookings, taggers, version, language)
+    classifications = pl.concat_str(pl.lit("["), classification_texts(language), pl.lit("]"))
+    classification = {"classifications": classifications} if categorize else {}
     values = {**transaction_texts(), **classification, "tags": pl.col("tags"), **(more or {})}
     return bookings.with_columns(tags_column).select(json_object(values).alias("text")).to_series()
 

@@ -12,15 +12,17 @@ from api.bodies.cashflow_windows import Granularity, tags_of, window_of
 from api.customer import Reads, reading_for
 from api.http.errors import Problem, wrong
 from api.http.mistakes import UNKNOWN, missing
+from api.http.negotiation import current_language
 from api.http.route import JSON, router
 from api.report.formats import money
 from api.schemas.base import amount, cents
-from api.schemas.languages import Text
+from api.schemas.languages import Language, Text
 from api.schemas.what_if import CHILD_BENEFIT, CHILD_COSTS, AssumptionInput, WhatIfBody, WhatIfInput
 from api.services import AppServices, Services
 from pipelines.results import what_if
 from pipelines.results.calibration import calibration_in_use
 from pipelines.results.documents.cashflow import CashflowView
+from pipelines.results.documents.english import english_document
 from pipelines.results.what_if import Comparison, ComparisonOptions
 from warehouse.stores.callers import Caller
 
@@ -70,10 +72,10 @@ async def compare_assumptions(assumed: WhatIfInput, caller: Reads, services: App
     """
     assumptions = [_assumption(number, item) for number, item in enumerate(assumed.assumptions)]
     async with services.analyses.of(caller.user_id or caller.client_id):
-        return await services.compute(caller, _compare, services, caller, assumptions)
+        return await services.compute(caller, _compare, services, caller, assumptions, current_language())
 
 
-def _compare(services: Services, caller: Caller, assumptions: Sequence[Assumption]) -> Response:
+def _compare(services: Services, caller: Caller, assumptions: Sequence[Assumption], language: Language) -> Response:
     options = ComparisonOptions(
         services.settings.base_url,
         _cashflow_view(caller.state[1] if caller.state else None),
@@ -86,7 +88,8 @@ def _compare(services: Services, caller: Caller, assumptions: Sequence[Assumptio
         raise wrong(f"assumptions[{error.number}].kind", NO_SALARY, sent_value=AssumptionKind.CHANGE_SALARY.value) from error
     except UnknownContract as error:
         raise wrong(f"assumptions[{error.number}].contractId", UNKNOWN) from error
-    return Response(orjson.dumps(_body(comparison, assumptions)), media_type=JSON)
+    body = orjson.dumps(_body(comparison, assumptions))
+    return Response(english_document(body) if language == "en" else body, media_type=JSON)
 
 
 def _assumption(number: int, item: AssumptionInput) -> Assumption:

@@ -41,7 +41,7 @@ class TagDetails(Wire):
     source: Annotated[str, shape("TagSource", ["USER", "RULE", "PARTNER", "MODEL", "FALLBACK"])] = Field(
         examples=["PARTNER"], description="Who decided: the customer, a rule, the partner, the model, or nothing was recognised"
     )
-    reason: str = Field(examples=["Partner REWE"], description="What decided, in German")
+    reason: str = Field(examples=["Partner REWE"], description="What decided, in the language of the response")
     model_version: str = Field(alias="modelVersion", examples=["2026.11-3f9a"])
     refund_of: str | None = Field(None, alias="refundOf", examples=["3a2b8c1e-7c7c-4c39-8d8a-2f5a5d3c1b10"])
     pair_of: str | None = Field(None, alias="pairOf", examples=["3a2b8c1e-7c7c-4c39-8d8a-2f5a5d3c1b10"])

@@ -60,7 +60,7 @@ class WhatIfInput(Wire):
 
 
 class AssumptionBody(Wire):
-    """An assumption, with what it means in German."""
+    """An assumption, with what it means in the language of the response."""
 
     kind: AssumptionKind = Field(examples=["ADD_INSTALMENT"])
     reason: str = Field(examples=["Neue Rate von 250,00 Euro im Monat"])

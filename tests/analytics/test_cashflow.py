@@ -376,6 +376,21 @@ def test_what_came_three_years_in_a_row_in_one_month_comes_again_with_its_reason
     assert rows["upper"] >= 0  # it may not come
 
 
+def test_a_balance_is_told_as_more_or_less_and_not_as_income_or_expense() -> None:
+    steady = pl.concat([salary(months=42, last=(2026, 10)), groceries(42)])
+    bookings = pl.concat([steady, yearly("SHOPPING_OTHER", [-40_000, -42_000, -41_000], channel="CARD")])
+    _, flow = flowing(bookings, date(2026, 11, 20))
+    rows = select_view(flow.predictions).filter(tag="NET", item="2026_M12").row(0, named=True)
+    assert rows["reason"] == "Darin 410,00 Euro weniger durch Zahlungen, die in den Vorjahren im selben Monat anfielen"
+
+
+def test_a_month_with_less_spending_every_year_brings_no_income() -> None:
+    days = [day for day in monthly(42, 14, (2026, 10)) if day.month != 12]
+    steady = pl.concat([salary(months=42, last=(2026, 10)), groceries(42), book(days, -40_000, "SHOPPING_OTHER", channel="CARD")])
+    _, flow = flowing(steady, date(2026, 11, 20))
+    assert select_view(flow.predictions).filter(item="2026_M12")["reason"].is_null().all()
+
+
 @pytest.mark.parametrize("years", [(2024, 2025), (2022, 2023, 2025)])
 def test_what_missed_a_year_does_not_come_again(years: tuple[int, ...]) -> None:
     steady = pl.concat([salary(months=60, last=(2026, 10)), groceries(60)])

@@ -83,6 +83,15 @@ def test_a_price_that_rises_every_year_rises_again(cents: list[int], following: 
     assert only(book(monthly(len(cents)), cents))["amount_next"] == following
 
 
+def test_a_price_that_has_just_risen_stays_for_a_year() -> None:
+    cents = [-5000] * 12 + [-5200] * 12 + [-5400] * 12
+    for count in (25, 26, 30):
+        contract = only(book(monthly(count), cents[:count]))
+        assert contract["amount_next"] == contract["amount_latest"] == -5400
+    seasonal = [-5000, -5000, -5000, -9000, *[-5000] * 11, -9000, *[-5000] * 11, -9000]
+    assert only(book(monthly(len(seasonal)), seasonal))["amount_next"] == -5000
+
+
 def test_nobody_without_bookings_has_contracts() -> None:
     nothing = found(BOOKED.to_frame())
     assert nothing.contracts.is_empty()

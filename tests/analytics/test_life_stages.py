@@ -121,6 +121,8 @@ def test_a_child_that_has_left_the_nursery_goes_to_school() -> None:
     nursery = debit("FAMILY_CHILDCARE", months("2024-01", "2025-08", 5), -180.0, "Kita Sonne", "Elternbeitrag")
     assert family(clothes) == "PRESCHOOL"
     assert family(clothes, nursery) == "SCHOOL"
+    long_ago = debit("FAMILY_CHILDCARE", months("2024-01", "2025-03", 5), -180.0, "Kita Sonne", "Elternbeitrag")
+    assert family(clothes, long_ago, child_benefit(days=months(*WHOLE, 8), euros=259.0)) == "SCHOOL"
 
 
 def test_an_only_child_with_expenses_for_school_is_a_pupil() -> None:

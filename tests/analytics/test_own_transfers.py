@@ -161,6 +161,18 @@ def test_a_card_that_is_not_connected_is_not_settled_within_the_own_money() -> N
     assert own(known, shown, other, of=silent) == dict.fromkeys(("t000", "t001", "t002"), "TRANSFER_CREDITCARD")
 
 
+def test_a_prepaid_card_is_topped_up_and_a_card_with_bills_is_settled() -> None:
+    other_card = products(
+        ("anna", "giro", "CHECKING", "DE02120300000000202051", "Anna Müller"),
+        ("anna", "karte", "OTHER_CARD", None, "Anna Müller"),
+    )
+    out = {"amount": -55.0, "on": "2024-05-02", "channel": "STANDINGORDER", "name": "Anna Müller"}
+    into = {"amount": 55.0, "on": "2024-05-02", "product": "karte", "channel": "TRANSFER", "name": "Anna Müller"}
+    assert own(out, into, of=other_card) == {"t000": "TRANSFER_WALLET", "t001": "TRANSFER_WALLET"}
+    settled = own({**out, "says_settlement": True}, into, of=other_card)
+    assert settled == {"t000": "TRANSFER_CREDITCARD", "t001": "TRANSFER_CREDITCARD"}
+
+
 def test_an_odd_debit_of_a_bank_without_words_settles_the_card_that_shows_it() -> None:
     out = {"amount": -322.69, "on": "2024-05-03", "channel": "DIRECTDEBIT", "name": "Hausbank", "is_company": True}
     into = {"amount": 322.69, "on": "2024-05-03", "product": "karte", "channel": "UNKNOWN"}

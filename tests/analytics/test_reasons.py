@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from analytics.analyses.suite import analyse
+from analytics.english.sentences import english, has_english
 from analytics.frames import AS_OF, CHOICES, RULES
 from analytics.tagging import tag as tagging
 from analytics.tagging.rulebook import word_lists
@@ -30,6 +31,22 @@ RULES_OF_GERMAN = {
     "a negative amount": re.compile(r"(?<![\d.])-\d+(?:[.,]\d+)* (?:Euro|€|%)"),
     "blanks or stops": re.compile(r"  |\s[;,.:]|[;,:]$|^\s|\s$|: ;|: :"),
     "an empty quotation": re.compile("»\\s*«"),
+}
+
+ENGLISH_QUOTATION = re.compile("“[^”]*”")
+ENGLISH_NAME = re.compile(
+    r"\((?:[^()]|\([^()]*\))*\)|from .*? (?:on|ends|begins)\b|to .*? (?:ends|begins)\b|= .*|resembles .*|through .*|ID of .*"
+)
+RULES_OF_ENGLISH = {
+    **{rule: RULES_OF_GERMAN[rule] for rule in ("a word stands twice", "a name of the code", "blanks or stops")},
+    "a German word": re.compile(
+        r"[ÄÖÜäüß»«]|\b(?!BAföG)\w*ö\w*"
+        r"|\b(?:der|das|dem|den|des|und|oder|eine?[rs]?|im|am|vom|von|mit|zum|zur|nicht|keine?|bis|seit|zuletzt)\b"
+        r"|\b(?:Zahlung\w*|Miete|Gehalt|Raten?|Euro|Monate?|Buchung\w*|Wort|Betrag|Vertrag|Konto|Kredit)\b"
+    ),
+    "German marks of numbers": re.compile(r"\d,\d{1,2}\b(?!\d)|\d\.\d{3}\b|\d %|\d\d\.\d\d\.\d{4}|\d ?€"),
+    "one of several": re.compile(r"(?<![\d+.,-])1 (?:\w+ )?(?:payments|instalments|charges|debits|months)\b"),
+    "an empty quotation": re.compile("“\\s*”"),
 }
 
 
@@ -65,6 +82,17 @@ def test_reasons_are_german_that_a_native_reader_likes(rule: str) -> None:
         if RULES_OF_GERMAN[rule].search(NAME.sub("N", reason if rule == "an empty quotation" else QUOTATION.sub("»x«", reason)))
     }
     assert broken == set()
+
+
+def test_every_reason_has_english() -> None:
+    assert {reason for texts in reasons().values() for reason in texts if not has_english(reason)} == set()
+
+
+@pytest.mark.parametrize("rule", RULES_OF_ENGLISH)
+def test_reasons_are_english_that_a_native_reader_likes(rule: str) -> None:
+    texts = {english(reason) for column in reasons().values() for reason in column}
+    quoted = texts if rule == "an empty quotation" else {ENGLISH_QUOTATION.sub("“x”", text) for text in texts}
+    assert {text for text in quoted if RULES_OF_ENGLISH[rule].search(ENGLISH_NAME.sub("N", text))} == set()
 
 
 def test_no_first_name_is_evidence() -> None:

@@ -121,13 +121,13 @@ def test_a_long_answer_comes_packed_to_who_takes_that(family: Customer, accepted
     with family.tenant.stack.http.stream("GET", "/customer/v2/ai/cashflow/", headers=asked) as answer:
         sent = b"".join(answer.iter_raw())
     assert answer.headers.get("Content-Encoding") == ("gzip" if packed else None)
-    assert answer.headers["Vary"] == "Accept-Encoding"
+    assert answer.headers["Vary"] == "Accept-Encoding, Accept-Language"
     assert int(answer.headers["Content-Length"]) == len(sent)
     assert (gzip.decompress(sent) if packed else sent) == plain.content
     assert answer.headers["ETag"] == ("W/" if packed else "") + plain.headers["ETag"]
     assert len(sent) < len(plain.content) / 5 or not packed
     again = family.get("/ai/cashflow/", headers={"If-None-Match": answer.headers["ETag"], "Accept-Encoding": accepted})
-    assert (again.status_code, again.content, again.headers["Vary"]) == (304, b"", "Accept-Encoding")
+    assert (again.status_code, again.content, again.headers["Vary"]) == (304, b"", "Accept-Encoding, Accept-Language")
 
 
 def test_a_short_answer_is_not_packed(r1: TenantUnderTest) -> None:

@@ -190,6 +190,11 @@ def test_pages_are_in_the_language_of_the_visitor(visitor: httpx.Client) -> None
     assert "Hello, Erika Muster" in english.text
     assert re.search(r"€\d,\d{3}\.\d\d", english.text)
     assert '<html lang="en">' in english.text
+    for words in ("Groceries", "payments, monthly", "as last time", "Level of income"):
+        assert words in english.text, words
+    for words in ("Lebensmittel", "Zahlungen, monatlich", "wie zuletzt", "Höhe des Einkommens"):
+        assert words in german.text, words
+        assert words not in english.text, words
     chosen = visitor.get("/demo?lang=en")
     assert "kontor-demo-language=en" in chosen.headers["set-cookie"]
     assert "Whose account would you like to see?" in visitor.get("/demo").text
@@ -215,6 +220,7 @@ def test_a_correction_changes_what_follows_from_it(visitor: httpx.Client) -> Non
     booking = booking_of(page, "Netflix")
     form = visitor.get(f"/demo/bookings/{booking}").text
     assert '<option value="RECREATION_ONLINE" selected>' in form
+    assert '<span class="row-name">Netflix</span>' in form
     assert "INCOME_SALARY" not in form
     answer = visitor.post(f"/demo/bookings/{booking}", headers=OWN, data={"category": "EDUCATION_TRAINING", "all": "1"})
     assert answer.status_code == 303

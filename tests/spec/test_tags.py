@@ -227,7 +227,7 @@ def booking_frame(name: str = 'Müller & "Söhne"', **columns: Any) -> pl.DataFr
 
 
 def booking_tag(base_url: str, tagger: str, bookings: pl.DataFrame) -> Any:
-    (text,) = tag_texts(tag_writer(base_url), bookings, [tagger], "2026.11-3f9a")
+    (text,) = tag_texts(base_url, bookings, [tagger], "2026.11-3f9a", "de")
     (tag,) = orjson.loads(text)
     return tag
 

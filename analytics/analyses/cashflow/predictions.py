@@ -79,7 +79,7 @@ def _with_reasons(items: pl.DataFrame, revenues: pl.DataFrame) -> pl.DataFrame:
     is_interval = is_income & pl.col("user").is_in(revenues["user"].implode()) if revenues.height else pl.lit(value=False)
     flagged_items = items.with_columns(interval_only=is_interval)
     rows = flagged_items.select(pl.col("interval_only") | (pl.col("extra") != 0)).to_series().arg_true()
-    explained_items = flagged_items.select("user", "extra", "interval_only")[rows].join(
+    explained_items = flagged_items.select("user", "tag", "extra", "interval_only")[rows].join(
         revenues, on="user", how="left", maintain_order="left"
     )
     reasons = pl.repeat(None, items.height, dtype=pl.String, eager=True).scatter(
@@ -98,8 +98,12 @@ def _reason() -> pl.Expr:
         german_euros(pl.col("highest")),
     )
     side = pl.when(pl.col("extra") > 0).then(pl.lit("Einnahmen")).otherwise(pl.lit("Ausgaben"))
-    yearly = pl.format(
-        "darin {} Euro {}, die in den Vorjahren im selben Monat anfielen", german_euros(pl.col("extra").abs()), side
+    change = pl.when(pl.col("extra") > 0).then(pl.lit("mehr")).otherwise(pl.lit("weniger"))
+    euros = german_euros(pl.col("extra").abs())
+    yearly = (
+        pl.when(pl.col("tag") == NET)
+        .then(pl.format("darin {} Euro {} durch Zahlungen, die in den Vorjahren im selben Monat anfielen", euros, change))
+        .otherwise(pl.format("darin {} Euro {}, die in den Vorjahren im selben Monat anfielen", euros, side))
     )
     parts = [pl.when("interval_only").then(basis), pl.when(pl.col("extra") != 0).then(yearly)]
     reason = pl.concat_str(parts, separator="; ", ignore_nulls=True)

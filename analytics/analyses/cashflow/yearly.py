@@ -31,8 +31,8 @@ def yearly_cents(flows: Flows, cycles: pl.DataFrame, keys: pl.Series) -> Floats:
     sums = np.zeros((rows.size, YEARLY_MONTHS))
     sums[number, months["position"].to_numpy()] = months["cents"].to_numpy()
     excess = (sums - np.median(sums, axis=1, keepdims=True)).reshape(rows.size, YEARS, MAX_CYCLES)
-    size = np.abs(excess)
-    same_sign = np.abs(np.sign(excess).sum(1)) == YEARS
+    size, is_more = np.abs(excess), np.sign(excess) == np.sign(sums.reshape(excess.shape))
+    same_sign = (np.abs(np.sign(excess).sum(1)) == YEARS) & is_more.all(1)
     comes_again = (
         same_sign & (size.min(1) >= MIN_YEARLY_CENTS) & (size.max(1) <= MAX_YEARLY_FACTOR * size.min(1)) & _is_known(months, rows)
     )

@@ -91,6 +91,8 @@ def _next_amount(amounts: Floats, yearly: int) -> tuple[float, int]:
     if yearly == SEASON_PAYMENTS and amounts.size > SEASON_PAYMENTS + 3:
         later, earlier = amounts[SEASON_PAYMENTS:], amounts[:-SEASON_PAYMENTS]
         if _correlation(later, earlier) > MIN_SEASON_CORRELATION:
+            if np.all(amounts[-1 - SEASON_PAYMENTS : -1] == amounts[-2]):
+                return last, LIKE_LAST  # a price that rises once a year has just done so
             level, year_ago = np.mean(earlier), float(amounts[amounts.size - SEASON_PAYMENTS])
             if amounts.size >= 2 * SEASON_PAYMENTS and amounts[amounts.size - 2 * SEASON_PAYMENTS] == year_ago:
                 return year_ago, LIKE_YEAR_AGO

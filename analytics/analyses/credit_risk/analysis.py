@@ -67,15 +67,20 @@ def _missing() -> pl.Expr:
         few_months,
         pl.when(pl.col("days_below_zero").is_null()).then(pl.lit("kein Kontostand eines Girokontos: Tage im Minus unbekannt")),
         pl.when(pl.col("savings_buffer").is_null()).then(pl.lit("kein Kontostand: Rücklagen unbekannt")),
-        _counted("other_accounts", "eigene Konten sind nicht verbunden"),
-        _counted("unconnected_cards", "Kreditkarten sind nicht verbunden"),
-        _counted("loans_without_amount", "Kredite ohne bekannte Restschuld: für sie gilt kein Zinsstress"),
+        _counted("other_accounts", "eigenes Konto ist nicht verbunden", "eigene Konten sind nicht verbunden"),
+        _counted("unconnected_cards", "Kreditkarte ist nicht verbunden", "Kreditkarten sind nicht verbunden"),
+        _counted(
+            "loans_without_amount",
+            "Kredit ohne bekannte Restschuld: für ihn gilt kein Zinsstress",
+            "Kredite ohne bekannte Restschuld: für sie gilt kein Zinsstress",
+        ),
     ]
     return pl.concat_list(sentences).list.drop_nulls()
 
 
-def _counted(name: str, words: str) -> pl.Expr:
-    return pl.when(pl.col(name) > 0).then(pl.format("{} {}", pl.col(name), pl.lit(words)))
+def _counted(name: str, one: str, several: str) -> pl.Expr:
+    words = pl.when(pl.col(name) == 1).then(pl.lit(one)).otherwise(pl.lit(several))
+    return pl.when(pl.col(name) > 0).then(pl.format("{} {}", pl.col(name), words))
 
 
 def _signals(card: Scorecard, values: pl.DataFrame, evidence: pl.DataFrame) -> pl.DataFrame:

@@ -97,7 +97,7 @@ def parenthood(evidence: EventEvidence, events: pl.DataFrame) -> StageRules:
         ages[0],
         ("PARENTHOOD_PRESCHOOL", pl.concat([nursery, ages[1][1].select(SIGN_COLUMNS)]), 0.85),
         ("PARENTHOOD_SCHOOL", pl.concat([_ended_care(evidence), _only_pupils(evidence, school)]), 0.8),
-        ("PARENTHOOD_PRESCHOOL", _child_spending(evidence, ("CHILD_NECESSITIES",), 3), 0.75),
+        ("PARENTHOOD_PRESCHOOL", _without_former_nursery(evidence, _child_spending(evidence, ("CHILD_NECESSITIES",), 3)), 0.75),
         ("PARENTHOOD_SCHOOL", pl.concat([school, benefit, support, _child_spending(evidence, ("FOR_CHILDREN",), 6)]), 0.75),
         ages[3],
         ("PARENTHOOD_ADULTCHILD", _grown_up(evidence, events), 0.7),
@@ -116,9 +116,18 @@ def _care_payments(evidence: EventEvidence, kind: str) -> pl.DataFrame:
 
 def _ended_care(evidence: EventEvidence) -> pl.DataFrame:
     """A sign for users whose child has left the nursery: even where that is free, its meals are paid for."""
-    payments = evidence.rows.filter(pl.col("kind") == "CHILDCARE").filter(pl.len().over("user") >= MIN_NURSERY_PAYMENTS)
+    payments = _nursery_payments(evidence)
     ended_care = recent_bookings(evidence, payments, "Kinderbetreuung beendet", YEARLY_DAYS)
     return ended_care.join(recent_bookings(evidence, payments, "", MAX_CARE_DAYS), on="user", how="anti", maintain_order="left")
+
+
+def _without_former_nursery(evidence: EventEvidence, signs: pl.DataFrame) -> pl.DataFrame:
+    """The signs of users who have not paid a nursery before: whose child has left one is no preschool child any more."""
+    return signs.join(_nursery_payments(evidence), on="user", how="anti", maintain_order="left")
+
+
+def _nursery_payments(evidence: EventEvidence) -> pl.DataFrame:
+    return evidence.rows.filter(pl.col("kind") == "CHILDCARE").filter(pl.len().over("user") >= MIN_NURSERY_PAYMENTS)
 
 
 def _only_pupils(evidence: EventEvidence, care: pl.DataFrame) -> pl.DataFrame:

@@ -67,7 +67,9 @@ class Expenses(DocumentPart):
 class Evidence(DocumentPart):
     """Why a flag is raised, or is not."""
 
-    reason: Text | None = Field(None, examples=["3 Mietzahlungen, zuletzt am 01.11.2026"], description="Of flags, in German")
+    reason: Text | None = Field(
+        None, examples=["3 Mietzahlungen, zuletzt am 01.11.2026"], description="Of flags, in the language of the response"
+    )
     transaction_ids: Texts = Field(examples=SOME_IDS, description=EVIDENCE)
 
 

@@ -51,7 +51,7 @@ class CashflowPrediction(CashflowStatistic):
     reason: Text | None = Field(
         None,
         examples=["Darin 2.400,00 Euro, die in den Vorjahren im selben Monat kamen"],
-        description="In German, where there is more to say than the usual course",
+        description="In the language of the response, where there is more to say than the usual course",
     )
 
 

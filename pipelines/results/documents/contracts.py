@@ -115,7 +115,7 @@ class ContractDetails(DocumentPart):
     confidence_level: Confidence = Field(examples=[0.93])
     reason: Text = Field(
         examples=["12 Zahlungen, monatlich, immer derselbe Betrag; nächster Betrag wie zuletzt"],
-        description="In German: what the contract rests on, and where amountNext comes from",
+        description="In the language of the response: what the contract rests on, and where amountNext comes from",
     )
     price_changes: list[PriceChange]
     loan: Loan | None = Field(None, description="Of loans only")

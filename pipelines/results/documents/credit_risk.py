@@ -40,7 +40,7 @@ class CreditRiskSignal(DocumentPart):
     value: Rate | None = Field(None, examples=[0.28], description="Missing if it is not known")
     points: Count = Field(examples=[4])
     max_points: Count = Field(examples=[5])
-    reason: Text = Field(examples=["28 % des Einkommens gehen in die Miete"], description="In German")
+    reason: Text = Field(examples=["28 % des Einkommens gehen in die Miete"], description="In the language of the response")
     transaction_count: Annotated[Count, Column("booking_count")] = Field(examples=[0])
     transaction_ids: Annotated[Texts, Column("bookings")] = Field(examples=SOME_IDS, description=f"{EVIDENCE}; the latest 20")
 
@@ -98,7 +98,9 @@ class CreditRiskDetails(DocumentPart):
         examples=[250], description="Existing instalments"
     )
     accounts_connected: Annotated[Count, Column("connected_accounts")] = Field(examples=[2])
-    missing: Texts = Field(examples=[["nur 8 von 12 vollen Monaten sind zu sehen"]], description="What is not known, in German")
+    missing: Texts = Field(
+        examples=[["nur 8 von 12 vollen Monaten sind zu sehen"]], description="What is not known, in the language of the response"
+    )
     calibration: CreditRiskCalibration | None = Field(description="`null` unless this tenant has calibrated the scorecard")
     as_of: Day = Field(examples=[SOME_DAY])
     window_first: Day = Field(examples=["2025-11-01"])

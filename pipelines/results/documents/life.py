@@ -18,7 +18,7 @@ class Finding(DocumentPart):
     """How sure something is that was found, and why."""
 
     confidence_level: Confidence = Field(examples=[0.95], description="From 0 to 1")
-    reason: Text = Field(examples=["Miete endet (Wohnbau eG) am 31.10.2026"], description="In German")
+    reason: Text = Field(examples=["Miete endet (Wohnbau eG) am 31.10.2026"], description="In the language of the response")
     transaction_ids: Annotated[Texts, Column("bookings")] = Field(examples=SOME_IDS, description=EVIDENCE)
 
 

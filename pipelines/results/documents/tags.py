@@ -3,7 +3,7 @@
 A list of bookings has four tags for each. Most of a tag is the same wherever its item occurs; a `TagWriter` caches that as JSON.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -12,6 +12,7 @@ import polars as pl
 from pydantic import Field
 
 from analytics import trees
+from analytics.english import items as english_items
 from analytics.trees import Item, Partner, Tree
 from pipelines.results.documents.fields import DocumentPart
 from pipelines.results.documents.json_text import json_object, quoted, rate
@@ -22,7 +23,7 @@ CUSTOMER = "Kunde"
 """The name of users in their tags, which never contain names of people."""
 LINKS = {"refundOf": "refund_of", "pairOf": "pair_of", "guess": "category_guess"}
 """The details of categories that refer to something else, and the columns that have it."""
-MAX_WRITERS = 8  # one for each base URL: a process has one, tests have some
+MAX_WRITERS = 8  # one for each base URL and language: a process has two, tests have some
 SOME_DAY = "2026-11-13"
 SOME_IDS = [["3a2b8c1e-7c7c-4c39-8d8a-2f5a5d3c1b10"]]
 EVIDENCE = "The bookings on which this rests, by day"
@@ -108,8 +109,9 @@ def tag_details(tagger: str, model_version: str) -> dict[str, pl.Expr]:
 class TagWriter:
     """Writes tags as JSON, by the ten thousand: the common part of all tags of an item is written once and cached."""
 
-    def __init__(self, base_url: str) -> None:
+    def __init__(self, base_url: str, find_tree: Callable[[str], Tree[Item]] = trees.tree) -> None:
         self._base_url = base_url
+        self._find_tree = find_tree
         self._cache: dict[tuple[str, str], str] = {}
         self._item_texts: dict[tuple[str, str, bool], str] = {}
 
@@ -152,7 +154,7 @@ class TagWriter:
         """The JSON of the relations to each of these items, its tree and the items of that, separated by commas; `ending` ends
         their names.
         """
-        tag_tree = trees.tree(tree)
+        tag_tree = self._find_tree(tree)
         links = {name: _links(self._base_url, tag_tree, tag_tree.item(name)) for name in names.unique()}
         return {
             name: orjson.dumps(_relations({f"{rel}{ending}": href for rel, href in of_item.items() if rel != "tag_trees"}))[
@@ -175,7 +177,7 @@ class TagWriter:
     def _item_text(self, tree: str, name: str, with_categories: bool) -> str:
         key = (tree, name, with_categories)
         if key not in self._item_texts:
-            tag_tree = trees.tree(tree)
+            tag_tree = self._find_tree(tree)
             item = tag_tree_item(self._base_url, tag_tree, tag_tree.item(name), with_categories=with_categories)
             self._item_texts[key] = orjson.dumps(item).decode()
         return self._item_texts[key]
@@ -185,16 +187,16 @@ class TagWriter:
         return {name: self._cache.get((tree, name)) or self._shared_text(tree, name) for name in names.unique()}
 
     def _shared_text(self, tree: str, name: str) -> str:
-        tag_tree = trees.tree(tree)
+        tag_tree = self._find_tree(tree)
         text = orjson.dumps(_shared(self._base_url, tag_tree, tag_tree.item(name)))[1:-1].decode()
         self._cache[tree, name] = text
         return text
 
 
 @lru_cache(MAX_WRITERS)
-def tag_writer(base_url: str) -> TagWriter:
-    """The one writer of this base URL, so that all requests share its cache."""
-    return TagWriter(base_url)
+def tag_writer(base_url: str, *, in_english: bool = False) -> TagWriter:
+    """The one writer of this base URL and language, so that all requests share its cache."""
+    return TagWriter(base_url, english_items.tree if in_english else trees.tree)
 
 
 def _reference(tree: Tree[Item]) -> TagTreeReference:
