@@ -152,16 +152,16 @@ def _work_concerns(visit: Visit, state: InstallationState) -> Iterator[Concern]:
         yield Concern(t("Kein Arbeitsprozess gibt ein Lebenszeichen.", "No worker gives a sign of life."), href=href)
     texts = {
         "awaited": (
-            "Kunden warten auf {count} Aufträge, der älteste seit {age}.",
-            "Customers wait for {count} jobs, the oldest for {age}.",
+            "Aufträge, auf die Kunden warten: {count}, der älteste seit {age}.",
+            "Jobs that customers wait for: {count}, the oldest for {age}.",
         ),
         "scheduled": (
-            "{count} geplante Abrufe warten, der älteste seit {age}, und keiner endet.",
-            "{count} scheduled fetches wait, the oldest for {age}, and none ends.",
+            "Geplante Abrufe stehen still: {count}, der älteste seit {age}.",
+            "Scheduled fetches stand still: {count}, the oldest for {age}.",
         ),
         "webhooks": (
-            "{count} Ereignisse warten auf Zustellung, das älteste seit {age}.",
-            "{count} events wait for delivery, the oldest for {age}.",
+            "Ereignisse, die niemand zustellt: {count}, das älteste seit {age}.",
+            "Events that nobody delivers: {count}, the oldest for {age}.",
         ),
     }
     for name, (german, english) in texts.items():
@@ -171,8 +171,8 @@ def _work_concerns(visit: Visit, state: InstallationState) -> Iterator[Concern]:
             yield Concern(t(german, english, count=number(queue.waiting, visit.language), age=age), href=href)
     if state.data_age.outdated:
         text = t(
-            "Daten von {count} Zugängen sind älter als ein Tag.",
-            "Data of {count} accesses are older than a day.",
+            "Zugänge mit Daten, die älter als ein Tag sind: {count}",
+            "Accesses with data older than a day: {count}",
             count=number(state.data_age.outdated, visit.language),
         )
         yield Concern(text, "warn", f"{render.ROOT}/freshness")
@@ -180,9 +180,7 @@ def _work_concerns(visit: Visit, state: InstallationState) -> Iterator[Concern]:
 
 def _payment_concerns(visit: Visit, payments: int) -> Iterator[Concern]:
     if payments:
-        text = visit.t(
-            "Das Ergebnis von {count} Zahlungen ist unbekannt.", "The outcome of {count} payments is unknown.", count=payments
-        )
+        text = visit.t("Zahlungen mit unbekanntem Ergebnis: {count}", "Payments with an unknown outcome: {count}", count=payments)
         yield Concern(text, href=f"{render.ROOT}/payments")
 
 
@@ -196,8 +194,8 @@ def _bank_concerns(visit: Visit, state: InstallationState) -> Iterator[Concern]:
         )
     for provider in state.failing_providers:
         text = t(
-            "Bei {bank} ist der letzte Abruf von {count} Zugängen gescheitert.",
-            "At {bank}, the last fetch of {count} accesses has failed.",
+            "{bank}: Zugänge, deren letzter Abruf gescheitert ist: {count}",
+            "{bank}: accesses whose last fetch has failed: {count}",
             bank=provider.name,
             count=number(provider.accesses, visit.language),
         )
@@ -208,22 +206,22 @@ def _access_concerns(visit: Visit, summary: AccessSummary, address: str) -> Iter
     t, language = visit.t, visit.language
     if summary.failing:
         text = t(
-            "Der letzte Abruf von {count} Zugängen hatte Fehler.",
-            "The last fetch of {count} accesses had faults.",
+            "Zugänge mit Fehlern beim letzten Abruf: {count}",
+            "Accesses with faults in the last fetch: {count}",
             count=number(summary.failing, language),
         )
         yield Concern(text, "bad", f"{address}/accesses?failing=1")
     if summary.waiting:
         text = t(
-            "{count} Zugänge warten auf ihren Kunden.",
-            "{count} accesses wait for their customer.",
+            "Zugänge, die auf ihren Kunden warten: {count}",
+            "Accesses that wait for their customer: {count}",
             count=number(summary.waiting, language),
         )
         yield Concern(text, "warn", f"{address}/accesses")
     if summary.ending:
         text = t(
-            "Die Zustimmung von {count} Zugängen ist abgelaufen oder endet in {days} Tagen.",
-            "The consent of {count} accesses has ended or ends within {days} days.",
+            "Zugänge, deren Zustimmung abgelaufen ist oder in {days} Tagen endet: {count}",
+            "Accesses whose consent has ended or ends within {days} days: {count}",
             count=number(summary.ending, language),
             days=ENDING_DAYS,
         )
@@ -236,15 +234,15 @@ def _webhook_concerns(visit: Visit, hooks: list[WebhookSummary], address: str | 
     href = f"{address}/webhooks" if address else f"{render.ROOT}/tenants"
     if disabled := sum(not hook.webhook.enabled for hook in hooks):
         text = t(
-            "{count} Webhooks sind abgeschaltet, weil ihr Empfänger es verlangt hat.",
-            "{count} webhooks are disabled because their receiver demanded it.",
+            "Webhooks, die ihr Empfänger abgeschaltet hat: {count}",
+            "Webhooks that their receiver has switched off: {count}",
             count=number(disabled, language),
         )
         yield Concern(text, "warn", href)
     if dropped := sum(hook.dropped for hook in hooks):
         text = t(
-            "{count} Ereignisse der letzten 24 Stunden wurden verworfen.",
-            "{count} events of the last 24 hours were dropped.",
+            "Verworfene Ereignisse der letzten 24 Stunden: {count}",
+            "Dropped events of the last 24 hours: {count}",
             count=number(dropped, language),
         )
         yield Concern(text, "bad" if address else "warn", href)

@@ -48,7 +48,7 @@ def list_webhooks(visit: Visit) -> Response:
             (
                 LinkCell(hook.client, address_of(tenant.name, "webhooks", hook.client)),
                 _hook_state(visit, hook),
-                PlainCell(hook.webhook.url),
+                IdCell(hook.webhook.url),
                 PlainCell(number(hook.webhook.serial, visit.language), is_number=True),
                 PlainCell(number(hook.pending, visit.language), is_number=True),
                 PlainCell(number(hook.dropped, visit.language), is_number=True),
@@ -78,7 +78,7 @@ def list_deliveries(visit: Visit) -> Response:
     rotate = PostAction(t("Geheimnis erneuern", "Rotate secret"), f"{address}/rotate", warning)
     facts: list[tuple[str, Cell]] = [
         (t("Client", "Client"), IdCell(f"{tenant.name}/{name}")),
-        (t("Adresse", "Address"), PlainCell(hook.webhook.url)),
+        (t("Adresse", "Address"), IdCell(hook.webhook.url)),
         (t("Stand", "State"), _hook_state(visit, hook)),
         (t("Arten", "Types"), PlainCell(", ".join(hook.webhook.types))),
     ]
