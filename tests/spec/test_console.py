@@ -13,13 +13,15 @@ from api.app import create_app
 from api.console.roles import SCOPES
 from api.console.visits import PAGE_SCOPES
 from api.http.route import KontorRoute
+from tests.cli.test_payments import unknown
+from tests.spec.dialogues import codes
 from tests.support.stack import PASSWORD, Stack, TenantUnderTest, wait_until
 from warehouse.postgres import console_accounts
 from warehouse.postgres.console_accounts import ConsoleRole
 from warehouse.postgres.tables import Tenant
 from warehouse.secrets import hashing, one_time_codes, sealed_values
 from warehouse.settings import Settings
-from warehouse.stores import clients, webhooks
+from warehouse.stores import clients, users, webhooks
 from warehouse.stores.webhooks import NewEvent
 from warehouse.webhook_types import EventType
 
@@ -540,6 +542,32 @@ class TestInstallation:
         assert other.log_in().status_code == 303
         assert reader.post(f"/accounts/{reader.name}/disable").status_code == 400
         assert reader.post("/accounts/nobody/disable").status_code == 404
+
+    def test_an_unknown_payment_is_settled(self, stack: Stack, readers: Any) -> None:
+        customer, payment = stack.tenant().customer(), str(uuid.uuid4())
+        place = unknown(customer, payment)
+        reader = readers()
+        text = reader.read("/payments")
+        assert payment in text
+        assert not [word for word in ("Stadtwerke", "12,5", "DE02", str(customer.user_id)) if word in text]
+        assert "unbekanntem Ergebnis" in reader.read()
+        reader.act(f"/payments/{payment}/settle", outcome="executed")
+        assert codes(customer.read(place)) == ["BA1111"]
+        assert payment not in reader.read("/payments")
+        (row,) = [row for row in entries(stack, reader) if row.action == "payment_settled"]
+        assert (row.object_id, row.user_id, row.details) == (payment, customer.user_id, {"outcome": "executed"})
+        assert reader.post(f"/payments/{payment}/settle", outcome="executed").status_code == 400
+
+    def test_the_log_forgets_who_was_erased(self, stack: Stack, readers: Any) -> None:
+        tenant = stack.tenant()
+        customer = tenant.customer()
+        reader = readers(tenant)
+        reader.act(f"/tenants/{tenant.name}/users/{customer.user_id}/deactivate")
+        with stack.database.acting_for(tenant.tenant_id) as owner:
+            users.remove(owner, customer.user_id)
+        (row,) = [row for row in entries(stack, reader) if row.action == "user_deactivated"]
+        assert (row.user_id, row.object_id) == (None, None)
+        assert str(customer.user_id) not in reader.read("/audit")
 
     @pytest.mark.parametrize(("outcome", "status"), [("executed", 404), ("maybe", 400)])
     def test_only_unknown_payments_are_settled(self, readers: Any, outcome: str, status: int) -> None:
