@@ -8,10 +8,11 @@ from typing import Any
 
 import httpx
 import pytest
+from starlette.responses import Response
 
 from api.app import create_app
 from api.console.roles import SCOPES
-from api.console.visits import PAGE_SCOPES
+from api.console.visits import PAGE_SCOPES, set_secret
 from api.http.route import KontorRoute
 from tests.cli.test_payments import unknown
 from tests.spec.dialogues import codes
@@ -164,6 +165,13 @@ class TestLogin:
         assert "SameSite=strict" in header
         stored = stack.sql("SELECT session_hash FROM console_sessions")
         assert reader.http.cookies[COOKIE].encode() not in [bytes(row.session_hash) for row in stored]
+
+    def test_over_https_the_cookie_is_for_tls_alone(self) -> None:
+        settings = Settings(base_url="https://api.example.de")
+        header = set_secret(Response(), settings, "secret").headers["set-cookie"]
+        assert header.startswith("__Host-kontor-console=")
+        assert "Secure" in header
+        assert "Domain" not in header
 
     def test_a_logged_out_cookie_is_worth_nothing(self, stack: Stack, readers: Any) -> None:
         reader = readers()
