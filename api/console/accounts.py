@@ -8,6 +8,7 @@ from api.console.pages import ActionCell, Cell, ConsolePage, IdCell, Listing, Pl
 from api.console.roles import ACCOUNTS_CHANGE, AUDIT_READ
 from api.console.visits import PAGE_ROWS, Visit, back_to, page
 from api.schemas.languages import say
+from warehouse import scopes
 from warehouse.errors import Invalid
 from warehouse.postgres import audit_log, console_accounts
 from warehouse.postgres.audit_log import Deed
@@ -99,7 +100,7 @@ def list_audit(visit: Visit) -> Response:
                 PlainCell(
                     _action(visit, entry), note=", ".join(f"{name}: {value}" for name, value in entry.details.items()) or None
                 ),
-                _object(entry),
+                _object(visit, entry),
                 *([PlainCell(tenant or "–")] if visit.is_operator else []),
                 IdCell(entry.correlation_id or "–"),
             )
@@ -130,5 +131,7 @@ def _action(visit: Visit, entry: AuditEntry) -> str:
     return say(ACTIONS[entry.action], visit.language) if entry.action in ACTIONS else entry.action
 
 
-def _object(entry: AuditEntry) -> Cell:
-    return IdCell(entry.object_id or (str(entry.user_id) if entry.user_id else "–"))
+def _object(visit: Visit, entry: AuditEntry) -> Cell:
+    """What it was done to; a user only for those who may see users."""
+    user_id = str(entry.user_id) if entry.user_id and visit.may(scopes.USERS_READ) else "–"
+    return IdCell(entry.object_id or user_id)

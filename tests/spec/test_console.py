@@ -440,6 +440,8 @@ class TestTenants:
         (row,) = [row for row in entries(stack, reader) if row.action == "user_deactivated"]
         assert row.user_id == customer.user_id
         assert row.correlation_id
+        assert str(customer.user_id) in reader.read("/audit")
+        assert str(customer.user_id) not in readers().read("/audit"), "an operator does not see whom it was done to"
 
     def test_accesses_are_shown_with_their_faults(self, stack: Stack, readers: Any) -> None:
         tenant = stack.tenant()
