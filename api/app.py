@@ -5,6 +5,8 @@ from contextlib import asynccontextmanager
 
 from fastapi import APIRouter, FastAPI
 
+from api.console import app as console_app
+from api.console import render as console_render
 from api.demo_app import app as demo_app
 from api.http import errors
 from api.http.errors import ErrorSite
@@ -89,14 +91,15 @@ def create_app(settings: Settings, routers: Sequence[APIRouter] = ROUTERS) -> Fa
 
     app = FastAPI(lifespan=lifespan, openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
     app.state.services = services
-    for router in routers:
+    for router in (*routers, *([console_app.console_routes()] if settings.console else [])):
         app.router.routes.extend(router.routes)
     app.router.routes.insert(0, RouteIndex(app.routes))
     if settings.docs:
         docs.install(app)
         docs.install_handbook(app, docs.HANDBOOK)
     demo_app.install(app)
-    errors.install(app, ErrorSite(settings.base_url, {render.ROOT: render.stop_response}))
+    pages = {render.ROOT: render.stop_response, console_render.ROOT: console_render.stop_response}
+    errors.install(app, ErrorSite(settings.base_url, pages))
     app.state.exchanges = Exchanges()
     app.add_middleware(Middleware, settings=settings, exchanges=app.state.exchanges)
     operations = {route.unique_id for route in app.routes if isinstance(route, KontorRoute)}

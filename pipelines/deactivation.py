@@ -16,6 +16,7 @@ import structlog
 from pipelines.dialogues import worker
 from warehouse.postgres import jobs
 from warehouse.postgres.database import Owner
+from warehouse.postgres.tables import ApiKey
 from warehouse.stores import accesses, api_keys, clients, dialogues, redirect_sessions, tenants, users
 from warehouse.stores.dialogues import CALLING
 
@@ -44,6 +45,14 @@ def disable_api_key(owner: Owner, key_id: UUID) -> None:
     _stop_flows(key)
     api_keys.disable(owner, key_id)
     _stop_flows(key)
+
+
+def replace_api_key(owner: Owner, key_id: UUID) -> tuple[ApiKey, str]:
+    """A new API key for the same user and client, with its text, which cannot be shown again. The old key is disabled."""
+    old_key, client, user = api_keys.find(owner, key_id)
+    new_key, secret = api_keys.create(owner, client, user, description=old_key.description)
+    disable_api_key(owner, key_id)
+    return new_key, secret
 
 
 def disable_tenant(owner: Owner) -> None:

@@ -7,6 +7,7 @@ from pipelines.fetching.slots import SLOT_FORMAT, slot_of
 from warehouse.lake import landing
 from warehouse.lake.core_tables import LANDING
 from warehouse.lake.lake import Lake
+from warehouse.postgres import audit_log, console_accounts
 from warehouse.postgres.database import Database
 from warehouse.settings import Settings
 from warehouse.stores import accesses, bank_logins, changes, dialogues, providers, redirect_sessions, throttles, tokens, webhooks
@@ -30,6 +31,8 @@ class SweepCounts:
     removals: int = 0
     refused_logins: int = 0
     fetch_days: int = 0
+    console_sessions: int = 0
+    audit_entries: int = 0
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class LakeSweepCounts:
 def sweep(database: Database, settings: Settings) -> SweepCounts:
     """Deletes what has expired: tokens, login counters, redirect sessions, accesses without sync, webhook events, dialogues,
     counts of unattended sessions, removals that no client asks for any more, refusals of logins, counts of
-    fetches by day.
+    fetches by day, sessions of the console, old entries of its audit log.
     """
     with database.operating() as owner:
         return SweepCounts(
@@ -57,6 +60,8 @@ def sweep(database: Database, settings: Settings) -> SweepCounts:
             removals=changes.purge_old(owner),
             refused_logins=bank_logins.purge_old_refusals(owner),
             fetch_days=providers.purge_old_days(owner),
+            console_sessions=console_accounts.purge_ended_sessions(owner, settings.console_idle_seconds),
+            audit_entries=audit_log.purge_old(owner, settings.audit_days),
         )
 
 

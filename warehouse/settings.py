@@ -145,6 +145,11 @@ class Settings(BaseSettings):
         200, ge=1, description="logins of a tenant that may wait for one; more are answered with 429"
     )
 
+    console: bool = Field(True, description="serve the console at /console")
+    console_session_seconds: int = Field(28800, ge=1, description="a login to the console ends after this time")
+    console_idle_seconds: int = Field(1800, ge=1, description="a login to the console that is not used for so long ends")
+    audit_days: int = Field(400, ge=1, description="how long entries of the console's audit log are kept")
+
     bank_calls_at_once: int = Field(
         20,
         ge=1,

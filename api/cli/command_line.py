@@ -49,6 +49,7 @@ for name, group in {
     "client": clients.commands,
     "role": roles.commands,
     "user": users.commands,
+    "console": users.console_commands,
     "api-key": api_keys.commands,
     "certificate": certificates.commands,
     "webhook": webhooks.commands,

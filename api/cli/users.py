@@ -1,4 +1,4 @@
-"""`kontor user`: users of a tenant."""
+"""`kontor user`: users of a tenant. `kontor console`: people who work with the console."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -9,10 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from api.cli.installation import Json, TenantName, open_installation, open_tenant, say, show, show_once
+from api.cli.installation import Installation, Json, TenantName, open_installation, open_tenant, say, show, show_once
 from api.cli.roles import Username, find_user
 from warehouse.inputs import passwords
-from warehouse.secrets import hashing
+from warehouse.postgres import audit_log, console_accounts
+from warehouse.postgres.audit_log import AuditActor, Deed
+from warehouse.postgres.console_accounts import ConsoleRole
+from warehouse.postgres.database import Owner
+from warehouse.postgres.tables import ConsoleAccount
+from warehouse.secrets import hashing, one_time_codes, sealed_values
 from warehouse.stores import tenants, users
 
 if TYPE_CHECKING:
@@ -23,6 +28,8 @@ commands = typer.Typer(help="Users of a tenant.", no_args_is_help=True)
 PasswordStdin = Annotated[
     bool, typer.Option("--password-stdin", help="Read the password from standard input instead of generating one.")
 ]
+console_commands = typer.Typer(help="Accounts of the console.", no_args_is_help=True)
+AccountName = Annotated[str, typer.Argument(help="Name of the account.", show_default=False)]
 
 
 @commands.command()
@@ -131,6 +138,102 @@ def _show_receipts(receipts: "Sequence[Receipt]", as_json: bool) -> None:
         show([{"place": name, "has": content} for name, content in flow.kept_places().items()], as_json, "Kept places")
     for name in sorted({name for receipt in receipts for name in receipt.unknown}):
         say(f"Not made by Kontor, and not looked at: {name}")
+
+
+@console_commands.command("add")
+def add_account(
+    name: AccountName,
+    role: Annotated[ConsoleRole, typer.Option(help="What the account may see and do.", show_default=False)],
+    tenant: Annotated[str | None, typer.Option(help="The tenant of an administrator.", show_default=False)] = None,
+    code: Annotated[bool, typer.Option("--code", help="Set up a second factor at once.")] = False,
+    password_stdin: PasswordStdin = False,
+    as_json: Json = False,
+) -> None:
+    """Add an account. Prints the password once, and with --code the secret of the second factor."""
+    password = _password(name, password_stdin)
+    with open_installation() as installation, installation.database.operating() as operator:
+        of_tenant = tenants.find(operator, tenant) if tenant else None
+        account = console_accounts.add(operator, name, role, hashing.hash_password(password), of_tenant)
+        audit_log.record(operator, AuditActor(), Deed("account_added", name, account.tenant_id, details={"role": role.value}))
+        facts = {"name": name, "role": role.value, "password": password}
+        if code:
+            facts |= _set_code(installation, operator, account)
+    show_once(facts, as_json, f"Account {name} was added.")
+
+
+@console_commands.command("list")
+def list_accounts(as_json: Json = False) -> None:
+    """List the accounts of the console."""
+    with open_installation() as installation, installation.database.operating() as operator:
+        rows = [
+            {
+                "name": account.name,
+                "role": account.role,
+                "tenant": tenant,
+                "active": account.active,
+                "secondFactor": account.code_sealed is not None,
+                "lastLogin": account.last_login_at,
+            }
+            for account, tenant in console_accounts.visible(operator)
+        ]
+    show(rows, as_json, "Accounts")
+
+
+@console_commands.command("disable")
+def disable_account(name: AccountName, as_json: Json = False) -> None:
+    """Disable an account. Its logins end at once."""
+    with _open_account(name, "account_disabled") as (_, operator, account):
+        account.active = False
+        console_accounts.end_sessions(operator, account.id)
+    say(f"Account {name} is disabled.", as_json)
+
+
+@console_commands.command("enable")
+def enable_account(name: AccountName, as_json: Json = False) -> None:
+    """Enable a disabled account."""
+    with _open_account(name, "account_enabled") as (_, _, account):
+        account.active = True
+    say(f"Account {name} is enabled.", as_json)
+
+
+@console_commands.command("password")
+def reset_password(name: AccountName, password_stdin: PasswordStdin = False, as_json: Json = False) -> None:
+    """Set a new password. Logins of the account end. Prints the password once."""
+    password = _password(name, password_stdin)
+    with _open_account(name, "password_reset") as (_, operator, account):
+        console_accounts.change_password(operator, account.id, hashing.hash_password(password))
+    show_once({"name": name, "password": password}, as_json, f"Account {name} has a new password.")
+
+
+@console_commands.command("code")
+def set_code(
+    name: AccountName,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove the second factor.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Set up a second factor (TOTP) for an account, or remove it. Prints its secret once."""
+    with _open_account(name, "code_removed" if remove else "code_set") as (installation, operator, account):
+        if remove:
+            sealed_values.put_code_secret(operator, installation.vault, account, None)
+            say(f"Account {name} has no second factor any more.", as_json)
+        else:
+            show_once(_set_code(installation, operator, account), as_json, f"Account {name} has a new second factor.")
+
+
+@contextmanager
+def _open_account(name: str, action: str) -> Iterator[tuple[Installation, Owner, ConsoleAccount]]:
+    """A transaction in which an account is changed, with its entry in the audit log."""
+    with open_installation() as installation, installation.database.operating() as operator:
+        account = console_accounts.find(operator, name, lock=True)
+        yield installation, operator, account
+        audit_log.record(operator, AuditActor(), Deed(action, name, account.tenant_id))
+
+
+def _set_code(installation: Installation, operator: Owner, account: ConsoleAccount) -> dict[str, str]:
+    """A new second factor of an account: its secret to type, and its address to turn into a picture."""
+    secret = one_time_codes.new_secret()
+    sealed_values.put_code_secret(operator, installation.vault, account, secret)
+    return {"codeSecret": one_time_codes.typed_secret(secret), "codeAddress": one_time_codes.address(secret, account.name)}
 
 
 def _password(username: str, from_stdin: bool) -> str:

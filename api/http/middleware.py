@@ -126,6 +126,7 @@ class Exchange:
         self._method = method
         correlation_id = self.header(b"x-correlation-id") or b""
         self.correlation_id = correlation_id if CORRELATION_ID.fullmatch(correlation_id) else str(uuid.uuid4()).encode()
+        scope.setdefault("state", {})["correlation_id"] = self.correlation_id.decode()
 
     def header(self, name: bytes) -> bytes | None:
         """The value of a request header."""

@@ -20,7 +20,7 @@ from api.http.asker import set_asker
 from api.http.multipart import boundary_of, read_form
 from api.http.negotiation import language_of
 from api.http.responses import SVG, json_response
-from api.http.route import UPLOAD, StrictRequest, has_etag, router, takes_gzip
+from api.http.route import UPLOAD, StrictRequest, router
 from api.schemas.statement_files import FILE_FIELD
 from api.services import AppServices, Services
 from api.webform import changes, colours, flicker, pages, render, views
@@ -43,9 +43,6 @@ STOPPED = "/customer/v2/webform/stopped"
 MAX_WAIT_SECONDS = 15
 TURN = re.compile("[0-9]{1,9}")
 """How long a request waits for the bank before the browser gets a waiting page."""
-IMMUTABLE = "public, max-age=31536000, immutable"
-BRIEFLY = "public, max-age=3600"
-"""For a file that tenants load by an address that does not change with its content."""
 PICTURE_POLICY = {
     "Content-Security-Policy": ("default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'; sandbox")
 }
@@ -194,14 +191,7 @@ async def get_asset(request: Request, name: str) -> Response:
     asset = render.asset(name)
     if asset is None:
         raise NotFound("file")
-    headers = {"ETag": asset.etag, "Cache-Control": BRIEFLY if asset.is_shared else IMMUTABLE, "Vary": "Accept-Encoding"}
-    if asset.is_shared:
-        headers["Cross-Origin-Resource-Policy"] = "cross-origin"
-    if has_etag(request, asset.etag):
-        return Response(status_code=304, headers=headers)
-    if takes_gzip(request):
-        return Response(asset.gzip_content, media_type=asset.media_type, headers={**headers, "Content-Encoding": "gzip"})
-    return Response(asset.content, media_type=asset.media_type, headers=headers)
+    return render.asset_response(request, asset)
 
 
 @routes.get("/design.css", **BROWSER_ROUTE)

@@ -10,9 +10,11 @@ from zoneinfo import ZoneInfo
 
 import ada_url
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from starlette.responses import HTMLResponse
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
 
 from api.http.responses import SVG
+from api.http.route import has_etag, takes_gzip
 from api.webform import flicker, texts
 from api.webform.pages import KONTOR, FormPage, PageFrame, Stopped, Trouble
 from api.webform.patterns import browser_pattern
@@ -33,6 +35,9 @@ OPENED_HEADERS = {**HEADERS, "Cross-Origin-Opener-Policy": "unsafe-none"}
 """For a form in a window of its own: the page that has opened it must stay in reach, to be told how it ended."""
 SHARED_ASSETS = frozenset({"embed.js"})
 """Files that pages of tenants load."""
+IMMUTABLE = "public, max-age=31536000, immutable"
+BRIEFLY = "public, max-age=3600"
+"""For a file that tenants load by an address that does not change with its content."""
 MEDIA_TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": SVG}
 MONTHS = [
     "January",
@@ -84,6 +89,18 @@ def page_html(frame: PageFrame, page: FormPage) -> str:
 def asset(name: str) -> Asset | None:
     """A file of `static/` by its exact name."""
     return _assets.get(name)
+
+
+def asset_response(request: Request, asset: Asset) -> Response:
+    """A file of `static/` as a response, compressed for those who accept it; 304 for a browser that has it."""
+    headers = {"ETag": asset.etag, "Cache-Control": BRIEFLY if asset.is_shared else IMMUTABLE, "Vary": "Accept-Encoding"}
+    if asset.is_shared:
+        headers["Cross-Origin-Resource-Policy"] = "cross-origin"
+    if has_etag(request, asset.etag):
+        return Response(status_code=304, headers=headers)
+    if takes_gzip(request):
+        return Response(asset.gzip_content, media_type=asset.media_type, headers={**headers, "Content-Encoding": "gzip"})
+    return Response(asset.content, media_type=asset.media_type, headers=headers)
 
 
 def asset_url(name: str) -> str:
@@ -138,13 +155,14 @@ def _words(language: Language) -> dict[str, object]:
     }
 
 
-def _load(path: Path) -> Asset:
+def load_asset(path: Path) -> Asset:
+    """A file with what its responses need."""
     content = path.read_bytes()
     etag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
     return Asset(content, MEDIA_TYPES[path.suffix], etag, gzip.compress(content, mtime=0), path.name in SHARED_ASSETS)
 
 
-_assets = {path.name: _load(path) for path in sorted((HERE / "static").iterdir()) if path.suffix in MEDIA_TYPES}
+_assets = {path.name: load_asset(path) for path in sorted((HERE / "static").iterdir()) if path.suffix in MEDIA_TYPES}
 _environment = Environment(
     loader=FileSystemLoader(HERE / "templates"),
     autoescape=True,

@@ -4,6 +4,8 @@
 that it belongs to was committed. Of all jobs with the same lock, one runs at a time over all workers. Arguments are ids.
 """
 
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -19,8 +21,29 @@ ENQUEUE = text(
     "now() + make_interval(secs => :seconds))::procrastinate_job_to_defer_v1])"
 )
 RAISE_PRIORITY = text("UPDATE procrastinate_jobs SET priority = :priority WHERE status = 'todo' AND args ->> 'fetch' = :fetch")
+COUNT = text(
+    "SELECT j.task_name, count(*) FILTER (WHERE j.status = 'todo'), count(*) FILTER (WHERE j.status = 'doing'), "
+    "max(j.attempts), min(j.scheduled_at) FILTER (WHERE j.status = 'todo') "
+    "FROM procrastinate_jobs j WHERE j.status IN ('todo', 'doing') GROUP BY j.task_name ORDER BY j.task_name"
+)
 REMOVE_WAITING = text("DELETE FROM procrastinate_jobs WHERE status = 'todo' AND args ->> 'access' = ANY(:accesses)")
 REMOVE_WAITING_MOVES = text("DELETE FROM procrastinate_jobs WHERE status = 'todo' AND args ->> 'dialogue' = ANY(:dialogues)")
+
+
+@dataclass(frozen=True)
+class TaskJobs:
+    """The jobs of one task: how many wait and run, the most attempts of one, and for when the first that waits was planned."""
+
+    task: str
+    waiting: int
+    running: int
+    max_attempts: int
+    planned_at: datetime | None
+
+
+def counts(owner: Owner) -> list[TaskJobs]:
+    """The jobs by task. The owner is the operator."""
+    return [TaskJobs(*row) for row in owner.session.execute(COUNT).tuples()]
 
 
 def enqueue(owner: Owner, task: str, *, lock: str, args: dict[str, Any], priority: int = 0, seconds: float | None = None) -> None:

@@ -31,7 +31,10 @@ JOBS = text(
     "SELECT is_awaited, waiting, running, "
     "(SELECT extract(epoch FROM now() - min(e.at)) FROM procrastinate_events e WHERE e.job_id = oldest) FROM jobs"
 )
-EVENTS = text("SELECT count(*), extract(epoch FROM now() - min(created_at)) FROM webhook_events WHERE state = 'PENDING'")
+EVENTS = text(
+    "SELECT count(*), extract(epoch FROM now() - min(coalesce(replayed_at, created_at))) FROM webhook_events "
+    "WHERE state = 'PENDING'"
+)
 FETCHES = text(
     "SELECT p.name, c.outcome, sum(c.fetches), max(c.last_at) FROM fetch_counts c JOIN providers p ON p.id = c.provider_id "
     "GROUP BY p.name, c.outcome ORDER BY p.name, c.outcome"

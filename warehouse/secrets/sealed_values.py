@@ -1,5 +1,6 @@
 """The store of sealed values, by subject and field, and the rotation of their keys."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 from sqlalchemy import delete, func, select
@@ -7,7 +8,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from warehouse.errors import KeysMissing, NotFound, SealBroken
 from warehouse.postgres.database import Owner
-from warehouse.postgres.tables import SealedValue
+from warehouse.postgres.tables import ConsoleAccount, SealedValue
 from warehouse.secrets.vault import Vault
 
 BATCH_ROWS = 200
@@ -63,9 +64,12 @@ def remove_fields(owner: Owner, subject: str, prefix: str) -> None:
 
 
 def count_by_key(owner: Owner) -> dict[str, int]:
-    """The number of values that each vault key has sealed."""
-    counts = owner.session.execute(select(SealedValue.key_id, func.count()).group_by(SealedValue.key_id))
-    return dict(row._tuple() for row in counts)
+    """The number of values that each vault key has sealed, with the second factors of the console's accounts."""
+    counts: Counter[str] = Counter()
+    for column in (SealedValue.key_id, ConsoleAccount.code_key_id):
+        statement = select(column, func.count()).where(column.is_not(None)).group_by(column)
+        counts.update({str(key_id): count for key_id, count in owner.session.execute(statement).tuples()})
+    return dict(counts)
 
 
 def check_keys(owner: Owner, vault: Vault) -> None:
@@ -108,5 +112,30 @@ def reseal_some(owner: Owner, vault: Vault) -> int:
     for row in rows:
         context = (str(row.tenant_id), row.subject, row.field)
         row.key_id, row.sealed = vault.seal(vault.open(row.key_id, row.sealed, *context), *context)
+    accounts = owner.session.scalars(
+        select(ConsoleAccount)
+        .where(ConsoleAccount.code_key_id != vault.ring().active)
+        .limit(BATCH_ROWS)
+        .with_for_update(skip_locked=True)
+    ).all()
+    for account in accounts:
+        put_code_secret(owner, vault, account, code_secret(vault, account) or b"")
     owner.session.flush()
-    return len(rows)
+    return len(rows) + len(accounts)
+
+
+def put_code_secret(owner: Owner, vault: Vault, account: ConsoleAccount, secret: bytes | None) -> None:
+    """Seals the secret of the second factor of an account of the console, or takes it away."""
+    account.code_key_id, account.code_sealed = vault.seal(secret, *_code_context(account)) if secret else (None, None)
+    owner.session.flush()
+
+
+def code_secret(vault: Vault, account: ConsoleAccount) -> bytes | None:
+    """The secret of the second factor of an account, if it has one."""
+    if account.code_key_id is None or account.code_sealed is None:
+        return None
+    return vault.open(account.code_key_id, account.code_sealed, *_code_context(account))
+
+
+def _code_context(account: ConsoleAccount) -> tuple[str, str]:
+    return f"console:{account.id}", "code"

@@ -6,7 +6,8 @@ starting another fetch, makes the id void, and with it every late answer.
 """
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, date, datetime
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -17,7 +18,7 @@ from warehouse.errors import Busy, NameTaken, NotFound, SealBroken
 from warehouse.postgres import jobs
 from warehouse.postgres.database import Owner
 from warehouse.postgres.notifications import CHANNEL
-from warehouse.postgres.tables import Access, BankSession, User
+from warehouse.postgres.tables import Access, BankSession, Provider, User
 from warehouse.secrets import sealed_values
 from warehouse.secrets.vault import Vault
 from warehouse.stores import activity, tombstones, webhooks
@@ -26,12 +27,53 @@ STARTED, HEADER, COMPLETE = "STARTED", "HEADER", "COMPLETE"
 FETCH = "fetch_access"
 MEMORY = "memory"
 SESSION_WINDOW = text("interval '24 hours'")
+HAS_FAULT = func.jsonb_array_length(Access.issues) > 0
 NEVER_FETCHED = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def visible(owner: Owner) -> Sequence[Access]:
     """The accesses of the user in the order of their creation, without those that have expired and are not deleted yet."""
     return owner.session.scalars(_alive(owner).order_by(Access.created_at, Access.id)).all()
+
+
+@dataclass(frozen=True)
+class AccessSummary:
+    """The numbers of accesses in states that somebody should look at."""
+
+    accesses: int
+    fetching: int
+    failing: int
+    """Accesses whose last fetch had a fault."""
+    waiting: int
+    """Accesses whose customer has to do something."""
+    ending: int
+    """Accesses whose consent has ended, or ends within the days that were asked for."""
+
+
+def summary(owner: Owner, ending_days: int) -> AccessSummary:
+    """The accesses of the owner in numbers."""
+    count = func.count()
+    columns = (
+        count,
+        count.filter(Access.fetch_id.is_not(None)),
+        count.filter(HAS_FAULT),
+        count.filter(Access.waits_for_customer),
+        count.filter(Access.consent_ends_at <= func.now() + timedelta(ending_days)),
+    )
+    return AccessSummary(*owner.session.execute(_alive(owner).with_only_columns(*columns)).one())
+
+
+def page(
+    owner: Owner, *, offset: int, limit: int, user_id: UUID | None = None, failing_only: bool = False
+) -> Sequence[tuple[Access, str]]:
+    """Accesses of the tenant, newest first, each with the name of its bank; those of one user, or with a fault, if asked for."""
+    statement = _alive(owner).join(Provider, Provider.id == Access.provider_id).add_columns(Provider.name)
+    if user_id is not None:
+        statement = statement.where(Access.user_id == user_id)
+    if failing_only:
+        statement = statement.where(HAS_FAULT)
+    rows = owner.session.execute(statement.order_by(Access.created_at.desc(), Access.id).offset(offset).limit(limit))
+    return [row._tuple() for row in rows]
 
 
 def lock_all(owner: Owner) -> Sequence[Access]:

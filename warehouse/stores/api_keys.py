@@ -28,6 +28,22 @@ def visible(owner: Owner) -> Sequence[tuple[ApiKey, Client, User]]:
     return [row._tuple() for row in owner.session.execute(statement.add_columns(Client, User).order_by(ApiKey.created_at))]
 
 
+def page(owner: Owner, *, offset: int, limit: int) -> Sequence[tuple[ApiKey, str]]:
+    """Keys of the tenant, newest first, each with the name of its client."""
+    statement = owner.rows(ApiKey).join(Client, Client.id == ApiKey.client_id).add_columns(Client.name)
+    ordered = statement.order_by(ApiKey.created_at.desc(), ApiKey.id).offset(offset).limit(limit)
+    return [row._tuple() for row in owner.session.execute(ordered)]
+
+
+def find(owner: Owner, key_id: UUID) -> tuple[ApiKey, Client, User]:
+    """A key with its client and user."""
+    statement = owner.rows(ApiKey).join(Client, Client.id == ApiKey.client_id).join(User, User.id == ApiKey.user_id)
+    row = owner.session.execute(statement.where(ApiKey.id == key_id).add_columns(Client, User)).one_or_none()
+    if row is None:
+        raise NotFound("API key")
+    return row._tuple()
+
+
 def disable(owner: Owner, key_id: UUID) -> None:
     """Disables a key and deletes its tokens, so that enabling it revives none."""
     key = _lock(owner, key_id)

@@ -8,13 +8,15 @@ lock events, cause no deadlock.
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import ARRAY, ColumnElement, Uuid, and_, any_, case, cast, func, not_, or_, select, tuple_, update
 
+from warehouse.errors import Invalid, NotFound
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Client, Tenant, Webhook, WebhookEvent
-from warehouse.stores.webhooks import NOTICE_COLUMNS, EventNotice, EventState, with_references
+from warehouse.stores.webhooks import CHANNEL, NOTICE_COLUMNS, EventNotice, EventState, find, with_references
 from warehouse.webhook_types import EventSubject, types_about
 
 
@@ -98,8 +100,48 @@ def record_gone(owner: Owner, delivery: Delivery) -> None:
 
 def drop_lost(owner: Owner, drop_seconds: float) -> int:
     """Drops events that are too old or whose subject is gone; returns how many."""
-    too_old = WebhookEvent.created_at <= func.now() - timedelta(seconds=drop_seconds)
+    waits_since = func.coalesce(WebhookEvent.replayed_at, WebhookEvent.created_at)
+    too_old = waits_since <= func.now() - timedelta(seconds=drop_seconds)
     return _drop(owner, or_(too_old, not_(_has_subject())))
+
+
+def replay(owner: Owner, client: Client, serial: int) -> None:
+    """Lets an event of a client that was delivered or dropped be sent again, with its number. Raises `NotFound` if there is none
+    whose subject still exists, and `Invalid` if the webhook is disabled or the event still waits.
+    """
+    webhook = find(owner, client, lock=True)
+    is_event = (WebhookEvent.tenant_id == owner.tenant, WebhookEvent.client_id == client.id, WebhookEvent.serial == serial)
+    state = owner.session.scalar(select(WebhookEvent.state).where(*is_event, _has_subject()))
+    if state is None:
+        raise NotFound("event")
+    if not webhook.enabled or state == EventState.PENDING:
+        raise Invalid("the webhook is disabled, or the event waits already")
+    owner.session.execute(update(WebhookEvent).where(*is_event).values(_replayed()))
+    owner.session.execute(select(func.pg_notify(CHANNEL, "")))
+
+
+def replay_dropped(owner: Owner, client: Client, days: int) -> int:
+    """Lets all events of a client of the last days that were dropped, and whose subject still exists, be sent again; returns how
+    many. Raises `Invalid` if the webhook is disabled.
+    """
+    if not find(owner, client, lock=True).enabled:
+        raise Invalid("the webhook is disabled")
+    is_dropped = (
+        WebhookEvent.tenant_id == owner.tenant,
+        WebhookEvent.client_id == client.id,
+        WebhookEvent.state == EventState.DROPPED,
+        WebhookEvent.created_at > func.now() - timedelta(days),
+        _has_subject(),
+    )
+    serials = owner.session.scalars(update(WebhookEvent).where(*is_dropped).values(_replayed()).returning(WebhookEvent.serial))
+    count = len(serials.all())
+    owner.session.execute(select(func.pg_notify(CHANNEL, "")))
+    return count
+
+
+def _replayed() -> dict[str, Any]:
+    """The values of an event that is sent again."""
+    return {"state": EventState.PENDING, "attempts": 0, "next_attempt_at": func.now(), "replayed_at": func.now()}
 
 
 def _is_free() -> ColumnElement[bool]:

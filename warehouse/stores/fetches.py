@@ -30,7 +30,7 @@ NOTICE_DAYS = (30, 7, 1, 0)
 """How many days before the end of a consent its tenant is told; 0 is the end itself."""
 SAME_CONSENT = timedelta(days=7)
 """Banks state the end of one consent a little differently from day to day. An end that is later by more is that of a new one."""
-HAS_FAILED = func.jsonb_array_length(Access.issues) > 0
+HAS_FAILED = accesses.HAS_FAULT
 
 
 @dataclass(frozen=True)

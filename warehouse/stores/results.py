@@ -4,7 +4,7 @@ it was computed from, and its reference day.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from uuid import UUID
 
 import polars as pl
@@ -58,11 +58,40 @@ seen, and it read all bookings for each pair of a user and an access: minutes fo
 """
 
 
+BUCKETS = text(
+    "SELECT b.number - 1, count(u.id), count(u.refreshed_on), min(u.refreshed_on), max(r.published_at), "
+    "count(u.id) FILTER (WHERE u.refreshed_on IS NOT NULL AND r.as_of IS DISTINCT FROM u.refreshed_on) "
+    "FROM unnest(CAST(:firsts AS uuid[]), CAST(:lasts AS uuid[])) WITH ORDINALITY AS b (first, last, number) "
+    "LEFT JOIN users u ON u.active AND u.id BETWEEN b.first AND b.last "
+    "LEFT JOIN LATERAL (SELECT max(published_at) AS published_at, max(as_of) AS as_of FROM results WHERE user_id = u.id) r "
+    "ON true "
+    "GROUP BY b.number ORDER BY b.number"
+)
 NO_OWN_KNOWLEDGE: Mapping[str, str] = {}
 READY = "SELECT content FROM results WHERE user_id = %s AND name = %s AND revision = %s AND knowledge = %s AND as_of = %s"
 """Selects a result with a reference day, for an asynchronous connection."""
 IS_READY = READY.replace("content", "1", 1)
 """The same without its content."""
+
+
+@dataclass(frozen=True)
+class BucketState:
+    """The active users of a bucket: all, those with data, the day of the oldest data, when results were last published, and the
+    number of users whose data are newer than their results.
+    """
+
+    bucket: int
+    users: int
+    users_with_data: int
+    oldest_day: date | None
+    published_at: datetime | None
+    stale_users: int
+
+
+def bucket_states(owner: Owner, ranges: Sequence[Range]) -> list[BucketState]:
+    """The state of buckets, given by their ranges of ids. The owner is the operator."""
+    values = {"firsts": [str(one.first) for one in ranges], "lasts": [str(one.last) for one in ranges]}
+    return [BucketState(*row) for row in owner.session.execute(BUCKETS, values).tuples()]
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,15 @@
 """The store of tenants and their settings."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from sqlalchemy import delete, update
+from sqlalchemy import delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from warehouse.errors import CallbackRefused, Invalid, NotFound
 from warehouse.inputs import naming
 from warehouse.postgres.database import Owner
-from warehouse.postgres.tables import CallbackUrl, Tenant, Token
+from warehouse.postgres.tables import Access, CallbackUrl, Tenant, Token, User
 
 
 def create(owner: Owner, name: str, *, regulated: bool, description: str | None = None) -> Tenant:
@@ -27,6 +28,28 @@ def find(owner: Owner, name: str) -> Tenant:
 def visible(owner: Owner) -> Sequence[Tenant]:
     """All tenants that the owner may see: its own, or all for the operator."""
     return owner.session.scalars(owner.rows(Tenant).order_by(Tenant.name)).all()
+
+
+@dataclass(frozen=True)
+class TenantSummary:
+    """A tenant with the numbers of its users and accesses, and of the accesses whose last fetch had a fault."""
+
+    tenant: Tenant
+    users: int
+    accesses: int
+    failing_accesses: int
+
+
+def summaries(owner: Owner, *, offset: int = 0, limit: int = 1) -> list[TenantSummary]:
+    """Tenants that the owner may see, by name."""
+    of_tenant = Access.tenant_id == Tenant.id
+    statement = owner.rows(Tenant).add_columns(
+        select(func.count()).where(User.tenant_id == Tenant.id, User.active).scalar_subquery(),
+        select(func.count()).where(of_tenant).scalar_subquery(),
+        select(func.count()).where(of_tenant, func.jsonb_array_length(Access.issues) > 0).scalar_subquery(),
+    )
+    rows = owner.session.execute(statement.order_by(Tenant.name).offset(offset).limit(limit))
+    return [TenantSummary(*row) for row in rows]
 
 
 def disable(owner: Owner) -> None:

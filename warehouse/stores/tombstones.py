@@ -31,6 +31,7 @@ KEPT_TABLES = {
         ("tenants", "callback_urls", "clients", "client_roles", "certificates", "form_designs", "webhooks", "providers"),
         "settings of tenants and banks",
     ),
+    **dict.fromkeys(("console_accounts", "console_sessions"), "people who work with the console, and their logins"),
     "throttles": "counts of failed logins by a hash, deleted within the hour",
     "unattended_sessions": "counts by a keyed hash, deleted after three days",
     "refused_logins": "keyed hashes of logins that banks have refused, deleted after ninety days",

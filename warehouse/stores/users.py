@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from sqlalchemy import delete, func, update
+from sqlalchemy import delete, func, select, update
 
 from warehouse.errors import AlreadyActive, NotFound, UsernameDiffers
 from warehouse.inputs import naming
 from warehouse.postgres.database import Owner
-from warehouse.postgres.tables import Token, User
+from warehouse.postgres.tables import Access, Token, User
 from warehouse.stores import clients, webhooks
 
 
@@ -31,6 +31,13 @@ def visible(owner: Owner, *, include_inactive: bool = False) -> Sequence[User]:
     """The users of the tenant in the order of their creation."""
     statement = owner.rows(User).order_by(User.created_at, User.id)
     return owner.session.scalars(statement if include_inactive else statement.where(User.active)).all()
+
+
+def page(owner: Owner, *, offset: int, limit: int) -> Sequence[tuple[User, int]]:
+    """Users of the tenant, active or not, newest first, each with the number of its accesses."""
+    accesses = select(func.count()).where(Access.user_id == User.id).scalar_subquery()
+    statement = owner.rows(User).add_columns(accesses).order_by(User.created_at.desc(), User.id)
+    return [row._tuple() for row in owner.session.execute(statement.offset(offset).limit(limit))]
 
 
 def find(owner: Owner, user_id: UUID, *, include_inactive: bool = False) -> User:

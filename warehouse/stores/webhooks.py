@@ -182,6 +182,47 @@ def events(owner: Owner, client: Client, *, from_serial: int, limit: int, days: 
     return [Event(**row) for row in owner.session.execute(statement).mappings()]
 
 
+@dataclass(frozen=True)
+class WebhookSummary:
+    """A webhook of a client, with the numbers of its events that wait, and of those that were dropped within a time."""
+
+    webhook: Webhook
+    client: str
+    pending: int
+    dropped: int
+
+
+def summaries(owner: Owner, *, dropped_days: int) -> list[WebhookSummary]:
+    """The webhooks that the owner may see, by the name of the client."""
+    of_webhook = WebhookEvent.client_id == Webhook.client_id
+    is_recent = WebhookEvent.created_at > func.now() - timedelta(dropped_days)
+    pending = select(func.count()).where(of_webhook, WebhookEvent.state == EventState.PENDING).scalar_subquery()
+    dropped = select(func.count()).where(of_webhook, is_recent, WebhookEvent.state == EventState.DROPPED).scalar_subquery()
+    statement = owner.rows(Webhook).join(Client, Client.id == Webhook.client_id).add_columns(Client.name, pending, dropped)
+    return [WebhookSummary(*row) for row in owner.session.execute(statement.order_by(Client.name))]
+
+
+@dataclass(frozen=True)
+class SentEvent(Event):
+    """An event with what became of it."""
+
+    attempts: int
+    replayed_at: datetime | None
+
+
+def latest_events(owner: Owner, client: Client, *, offset: int, limit: int) -> list[SentEvent]:
+    """The events of the webhook of a client, newest first."""
+    find(owner, client)
+    statement = (
+        with_references(select(*NOTICE_COLUMNS, WebhookEvent.state, WebhookEvent.attempts, WebhookEvent.replayed_at))
+        .where(WebhookEvent.tenant_id == owner.tenant, WebhookEvent.client_id == client.id)
+        .order_by(WebhookEvent.serial.desc())
+        .offset(offset)
+        .limit(limit)
+    )
+    return [SentEvent(**row) for row in owner.session.execute(statement).mappings()]
+
+
 def forget(owner: Owner, accesses: list[UUID]) -> None:
     """Removes what events say about deleted accesses; the numbers stay."""
     of_accesses = (WebhookEvent.tenant_id == owner.tenant, WebhookEvent.access_id.in_(accesses))

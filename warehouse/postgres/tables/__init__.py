@@ -17,6 +17,7 @@ from warehouse.postgres.tables.banks import (
 )
 from warehouse.postgres.tables.base import Base
 from warehouse.postgres.tables.changes import Removal, SyncPoint
+from warehouse.postgres.tables.console import AuditEntry, ConsoleAccount, ConsoleSession
 from warehouse.postgres.tables.dialogues import Dialogue
 from warehouse.postgres.tables.forms import FormDesign, RedirectSession
 from warehouse.postgres.tables.models import ModelInUse
@@ -32,6 +33,7 @@ from warehouse.postgres.tables.webhooks import Webhook, WebhookEvent
 __all__ = [
     "Access",
     "ApiKey",
+    "AuditEntry",
     "BankSession",
     "Base",
     "CallbackUrl",
@@ -40,6 +42,8 @@ __all__ = [
     "Certificate",
     "Client",
     "ClientRole",
+    "ConsoleAccount",
+    "ConsoleSession",
     "Dialogue",
     "FetchCount",
     "FetchDay",

@@ -51,3 +51,5 @@ class WebhookEvent(Owned, Base):
     attempts: Mapped[int] = mapped_column(server_default="0")
     next_attempt_at: Mapped[datetime] = mapped_column(server_default=func.clock_timestamp())
     created_at: Mapped[datetime] = mapped_column(server_default=func.clock_timestamp())
+    replayed_at: Mapped[datetime | None]
+    """When somebody had it sent again."""
