@@ -1,10 +1,11 @@
-"""The store of logins at banks, over all accesses and tenants: how often each was used without its customer, and which ones banks
-have refused.
+"""The store of logins at banks, over all accesses and tenants: how often each was used without its customer, which ones banks
+have refused, and how often each was sent since its bank has answered.
 
 A bank may be asked at most so often a day, whoever asks, and locks a login after three wrong PINs, whoever sends them. A refused
 PIN is therefore never sent again, and a login with a refused PIN, or a locked one, is not used without its customer until it is
-entered anew. What is known of a login outlives its accesses and belongs to no tenant: a row has nothing but keyed hashes of the
-login and of its secrets, the bank, and days, times and numbers. Without the vault's keys nobody can tell which login it is about.
+entered anew. Attempts are counted before they are made (the rules: `pipelines/banks/login_attempts.py`). What is known of a login
+outlives its accesses and belongs to no tenant: a row has nothing but keyed hashes of the login and of its secrets, the bank, and
+days, times and numbers. Without the vault's keys nobody can tell which login it is about.
 """
 
 import json
@@ -17,7 +18,7 @@ from sqlalchemy import ColumnElement, and_, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from warehouse.postgres.database import Owner
-from warehouse.postgres.tables import Access, Provider, RefusedLogin, UnattendedSessions
+from warehouse.postgres.tables import Access, LoginAttempt, Provider, RefusedLogin, UnattendedSessions
 from warehouse.secrets.vault import Vault
 
 SESSIONS, REFUSALS = "unattended sessions", "refused logins"
@@ -25,6 +26,7 @@ SESSIONS, REFUSALS = "unattended sessions", "refused logins"
 COUNT_DAYS = 3
 """Counts of earlier days are deleted: only that of the current day, in the zone of the settings, matters."""
 REFUSAL_DAYS = 90
+ATTEMPT_DAYS = 90
 
 
 def clock(owner: Owner) -> datetime:
@@ -152,6 +154,54 @@ def purge_old_refusals(owner: Owner) -> int:
     """Deletes refusals of long ago; returns how many. The accesses that they have stopped wait for their customers."""
     is_old = RefusedLogin.refused_at < func.now() - func.make_interval(0, 0, 0, REFUSAL_DAYS)
     return len(owner.session.scalars(delete(RefusedLogin).where(is_old).returning(RefusedLogin.refused_at)).all())
+
+
+@dataclass(frozen=True)
+class Attempts:
+    """How often the secrets of a login were sent since an answer was heard, when last, and when the bank accepted them last."""
+
+    unanswered: int = 0
+    sent_at: datetime | None = None
+    accepted_at: datetime | None = None
+
+
+def attempts(owner: Owner, login: LoginTrace) -> Attempts:
+    """The attempts with the secrets of a login, locked until the transaction ends."""
+    columns = select(LoginAttempt.unanswered, LoginAttempt.sent_at, LoginAttempt.accepted_at)
+    row = owner.session.execute(columns.where(_is_attempt(login)).with_for_update()).one_or_none()
+    return Attempts() if row is None else Attempts(*row._tuple())
+
+
+def store_attempts(owner: Owner, login: LoginTrace, stored: Attempts) -> None:
+    """Stores the attempts with the secrets of a login."""
+    if stored.sent_at is None:
+        return
+    values = {"unanswered": stored.unanswered, "sent_at": stored.sent_at, "accepted_at": stored.accepted_at}
+    statement = insert(LoginAttempt).values(
+        login_hash=login.login_hash, provider_id=login.provider_id, secret_hash=login.secret_hash, **values
+    )
+    keys = ["login_hash", "provider_id", "secret_hash"]
+    owner.session.execute(statement.on_conflict_do_update(index_elements=keys, set_=values))
+
+
+def accept(owner: Owner, login: LoginTrace) -> None:
+    """Notes that the bank has accepted the secrets of a login now."""
+    values = {"unanswered": 0, "accepted_at": func.clock_timestamp()}
+    owner.session.execute(update(LoginAttempt).where(_is_attempt(login)).values(values))
+
+
+def purge_old_attempts(owner: Owner) -> int:
+    """Deletes attempts with logins that were not used for long; returns how many. A login counts as never accepted then."""
+    is_old = LoginAttempt.sent_at < func.now() - func.make_interval(0, 0, 0, ATTEMPT_DAYS)
+    return len(owner.session.scalars(delete(LoginAttempt).where(is_old).returning(LoginAttempt.sent_at)).all())
+
+
+def _is_attempt(login: LoginTrace) -> ColumnElement[bool]:
+    return and_(
+        LoginAttempt.login_hash == login.login_hash,
+        LoginAttempt.provider_id == login.provider_id,
+        LoginAttempt.secret_hash == login.secret_hash,
+    )
 
 
 def _rows(owner: Owner, login: LoginTrace) -> Sequence[RefusedLogin]:
