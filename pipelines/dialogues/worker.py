@@ -198,16 +198,17 @@ def _plan(context: Context, job: MoveJob, now: datetime) -> _Plan | None:
             return None
         trace = bank_logins.trace(owner, context.vault, dialogue.provider_id, dialogue.login_hash, login)
         entered_at = access.login_entered_at if access and not typed_login else None
-        refused = bank_logins.refusal(owner, trace, entered_at, attended=not looks)
+        refused = bank_logins.stopping_refusal(bank_logins.refusals(owner, trace), trace, entered_at, attended=not looks)
         use = _login_use(dialogue, trace, access, connector.offer(provider), is_typed=bool(typed_login))
-        if refused or not attempts.may_begin(owner, use):
+        attempt = attempts.look(owner, use)
+        if refused or attempt is None:
             refusal = LoginUnclear() if not refused else AccessLocked() if refused.locked else WrongCredentials()
             unasked = steps.after_fault(
                 refusal, pays=dialogue.kind == PAYMENT, first=STATE not in sealed_values, elsewhere=elsewhere
             )
             end_as(owner, dialogue, steps.unknown_outcome() if looks else unasked)
             return None
-        attempts.begin(owner, use)
+        attempts.begin(owner, attempt)
         stored_memory = accesses.memory(owner, context.vault, access) if access else b""
         request = FetchRequest(
             provider,

@@ -22,16 +22,28 @@ class LoginUse:
     """Whether attempts with it count; false for connectors that may send a login again."""
 
 
-def may_begin(owner: Owner, use: LoginUse) -> bool:
-    """Whether the login may be sent. Otherwise the customer has to enter it again."""
-    return not use.is_counted or login_attempts.may_send(_attempts(owner, use), use.entered_at)
+@dataclass(frozen=True)
+class NextAttempt:
+    """The attempts with a login after the next one, which may be made."""
+
+    use: LoginUse
+    attempts: Attempts
 
 
-def begin(owner: Owner, use: LoginUse) -> None:
+def look(owner: Owner, use: LoginUse) -> NextAttempt | None:
+    """The next attempt with a login; None if it must not be sent before the customer has entered it again."""
+    if not use.is_counted:
+        return NextAttempt(use, Attempts())
+    attempts, clock_time = _attempts(owner, use)
+    if not login_attempts.may_send(attempts, use.entered_at):
+        return None
+    return NextAttempt(use, login_attempts.after_sending(attempts, use.entered_at, clock_time))
+
+
+def begin(owner: Owner, attempt: NextAttempt) -> None:
     """Counts that the login is about to be sent. The caller commits before it asks the bank."""
-    if use.is_counted:
-        sent = login_attempts.after_sending(_attempts(owner, use), use.entered_at, bank_logins.clock(owner))
-        bank_logins.store_attempts(owner, use.login, sent)
+    if attempt.use.is_counted:
+        bank_logins.store_attempts(owner, attempt.use.login, attempt.attempts)
 
 
 def settle(owner: Owner, use: LoginUse, fate: LoginFate) -> bool:
@@ -43,12 +55,14 @@ def settle(owner: Owner, use: LoginUse, fate: LoginFate) -> bool:
     if fate is LoginFate.ACCEPTED:
         bank_logins.accept(owner, use.login)
         return True
-    settled = login_attempts.after_call(_attempts(owner, use), fate, use.entered_at, bank_logins.clock(owner))
+    attempts, clock_time = _attempts(owner, use)
+    settled = login_attempts.after_call(attempts, fate, use.entered_at, clock_time)
     bank_logins.store_attempts(owner, use.login, settled)
     return login_attempts.may_send(settled, use.entered_at)
 
 
-def _attempts(owner: Owner, use: LoginUse) -> Attempts:
-    stored = bank_logins.attempts(owner, use.login)
+def _attempts(owner: Owner, use: LoginUse) -> tuple[Attempts, datetime]:
+    """The attempts with a login as stored and as the access knows, and the time of the database."""
+    stored, clock_time = bank_logins.attempts(owner, use.login)
     times = [moment for moment in (stored.accepted_at, use.accepted_at) if moment is not None]
-    return replace(stored, accepted_at=max(times, default=None))
+    return replace(stored, accepted_at=max(times, default=None)), clock_time

@@ -9,7 +9,7 @@ import itertools
 import time
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from functools import partial
 from typing import TypeVar
@@ -93,6 +93,8 @@ def fetch_access(context: Context, job: FetchJob, now: datetime) -> None:
         _fail(context, job, BankFault(), now, plan.login)
     else:
         seconds = time.monotonic() - began_at
+        if answer.header.memory == request.memory:
+            answer.header = replace(answer.header, memory=None)  # which is stored already
         _publish(context, job, answer, now, request.provider.id, is_awaited=plan.is_awaited, seconds=seconds)
         if plan.is_held:
             _retry(partial(_release, context, job, plan.login.login))
@@ -184,18 +186,20 @@ def _plan(context: Context, job: FetchJob, now: datetime) -> _Plan | None:
         attended = access.fetch_from is not None
         login = bank_logins.trace(owner, context.vault, access.provider_id, access.login_hash, credentials)
         use = LoginUse(login, access.login_entered_at, access.fetched_at, is_counted=offer.one_attempt)
-        if refused := bank_logins.refusal(owner, login, access.login_entered_at, attended=attended):
+        refusals = bank_logins.refusals(owner, login)
+        if refused := bank_logins.stopping_refusal(refusals, login, access.login_entered_at, attended=attended):
             counts = refused.secret_hash == login.secret_hash
             _end(context, owner, access, AccessLocked() if refused.locked else WrongCredentials(), now, counts=counts)
             return None
-        if not attempts.may_begin(owner, use):
+        attempt = attempts.look(owner, use)
+        if attempt is None:
             _end(context, owner, access, LoginUnclear(), now, outcome=NOT_ASKED)
             return None
         if not attended and not _take_unattended_session(owner, access, context, now):
             accesses.end_fetch(owner, access, access.issues, now)
             context.tally.add(access.provider_id, NOT_ASKED)
             return None
-        attempts.begin(owner, use)
+        attempts.begin(owner, attempt)
         accesses.open_session(owner, access, attended=attended)
         request = FetchRequest(
             provider=provider,
@@ -208,7 +212,7 @@ def _plan(context: Context, job: FetchJob, now: datetime) -> _Plan | None:
             memory=accesses.memory(owner, context.vault, access),
         )
         is_awaited = access.fetch_phase is not None
-        return _Plan(connector, request, use, is_held=bank_logins.is_held(owner, login), is_awaited=is_awaited)
+        return _Plan(connector, request, use, is_held=any(row.held for row in refusals), is_awaited=is_awaited)
 
 
 def _may_reach_paused(access: Access, provider: Provider) -> bool:
@@ -260,13 +264,19 @@ def _receive(context: Context, job: FetchJob, plan: _Plan) -> BankAnswer:
             raise Unusable
         else:
             _take(answer, part, today)
-            goes_on = _retry(partial(_is_wanted, context, job))
+            goes_on = _is_answered(answer, request.wanted) or _retry(partial(_is_wanted, context, job))
         if not goes_on:
             raise _FetchVoid
     if answer is None:
         raise Unusable
     _require_each_once(answer, request.wanted)
     return answer
+
+
+def _is_answered(answer: BankAnswer, requested_keys: frozenset[str] | None) -> bool:
+    """Whether the bank has said everything: then publishing looks whether the fetch is still wanted."""
+    keys = [product.key for product in answer.header.products if requested_keys is None or product.key in requested_keys]
+    return len(answer.bookings) + len(answer.holdings) + len(answer.failures) >= len(keys)
 
 
 def answer_of(context: Context, parts: Iterable[Part], request: FetchRequest) -> BankAnswer:

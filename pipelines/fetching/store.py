@@ -85,6 +85,8 @@ def publish_header(context: Context, job: FetchJob, bank_header: Header, now: da
             _describe(access, bank_header, now)
             access.status = accesses.HEADER
             accesses.touch(owner)
+        elif access.fetch_phase is None:
+            return True  # nothing has changed, and nobody waits
         if access.fetch_phase is not None:
             access.fetch_phase = accesses.HEADER
         owner.session.flush()
@@ -170,7 +172,11 @@ def _store_answer(owner: Owner, access: Access, answer: BankAnswer, now: datetim
 
 def _merge(owner: Owner, row: Row, bookings: FetchedBookings) -> tuple[int, int]:
     """Updates the bookings of a product; returns the number of new ones, and of all that changed in any way."""
-    booking_changes = merge.reconcile(ledger.window(owner, row, bookings.complete_from), bookings.frame)
+    unchanged = ledger.unchanged_rows(owner, row, bookings.complete_from, bookings.frame)
+    if unchanged is None:
+        booking_changes = merge.reconcile(ledger.window(owner, row, bookings.complete_from), bookings.frame)
+    else:
+        booking_changes = merge.appended(bookings.frame, unchanged)
     ledger.add(owner, row, booking_changes.added)
     ledger.change(owner, row, booking_changes.changed)
     ledger.drop(owner, row, booking_changes.gone)

@@ -82,7 +82,7 @@ def _counted_hash(owner: Owner, vault: Vault, access: Access) -> bytes:
     """The keyed hash under which the login of an access is counted. A login that is published is used by many people: then the
     access counts by itself.
     """
-    is_published = owner.session.scalars(select(Provider.published_logins).where(Provider.id == access.provider_id)).one()
+    is_published = owner.session.get_one(Provider, access.provider_id).published_logins
     return vault.keyed_hash(SESSIONS, access.login_hash + (access.id.bytes if is_published else b""))
 
 
@@ -97,35 +97,37 @@ class LoginTrace:
 
 def trace(owner: Owner, vault: Vault, provider_id: UUID, login_hash: bytes, credentials: Mapping[str, str]) -> LoginTrace:
     """The trace of a login. One that is published is used by many people: then it counts for each user."""
-    is_published = owner.session.scalars(select(Provider.published_logins).where(Provider.id == provider_id)).one()
+    is_published = owner.session.get_one(Provider, provider_id).published_logins
     whose = owner.user_id.bytes if is_published and owner.user_id is not None else b""
     login = vault.keyed_hash(REFUSALS, login_hash + whose)
     secrets = json.dumps(sorted(credentials.items())).encode()
     return LoginTrace(provider_id, login, vault.keyed_hash(REFUSALS, login + secrets))
 
 
-def refusal(owner: Owner, login: LoginTrace, entered_at: datetime | None, *, attended: bool) -> RefusedLogin | None:
-    """Why a login must not be used; None if it may be. `entered_at` is the time at which the customer entered it, None for just
-    now; `attended` says whether the customer is waiting.
+def refusals(owner: Owner, login: LoginTrace) -> Sequence[RefusedLogin]:
+    """What the bank has refused of a login, the newest first."""
+    newest_first = RefusedLogin.refused_at.desc()
+    return owner.session.scalars(select(RefusedLogin).where(_is_of(login)).order_by(newest_first)).all()
+
+
+def stopping_refusal(
+    rows: Sequence[RefusedLogin], login: LoginTrace, entered_at: datetime | None, *, attended: bool
+) -> RefusedLogin | None:
+    """Which of its refusals stops a login; None if it may be used. `entered_at` is when the customer entered it, None
+    for just now; `attended` says whether the customer is waiting.
 
     A customer who waits may use a login of which another PIN was refused, and the bank then says whether it is right. What the
     bank has locked must be entered anew.
     """
-    rows = _rows(owner, login)
     refused_secrets = [row for row in rows if row.secret_hash == login.secret_hash and not row.locked]
     holds = [row for row in rows if row.held and entered_at is not None and row.refused_at >= entered_at]
     stopping = [row for row in holds if row.locked or not attended]
     return next(iter(refused_secrets + stopping), None)
 
 
-def is_held(owner: Owner, login: LoginTrace) -> bool:
-    """Whether a login is not used without its customer."""
-    return any(row.held for row in _rows(owner, login))
-
-
 def is_refused(owner: Owner, login: LoginTrace) -> bool:
     """Whether the bank has refused the secrets of a login."""
-    return any(row.secret_hash == login.secret_hash and not row.locked for row in _rows(owner, login))
+    return any(row.secret_hash == login.secret_hash and not row.locked for row in refusals(owner, login))
 
 
 def record_refusal(owner: Owner, login: LoginTrace, *, locked: bool) -> None:
@@ -165,11 +167,15 @@ class Attempts:
     accepted_at: datetime | None = None
 
 
-def attempts(owner: Owner, login: LoginTrace) -> Attempts:
-    """The attempts with the secrets of a login, locked until the transaction ends."""
-    columns = select(LoginAttempt.unanswered, LoginAttempt.sent_at, LoginAttempt.accepted_at)
-    row = owner.session.execute(columns.where(_is_attempt(login)).with_for_update()).one_or_none()
-    return Attempts() if row is None else Attempts(*row._tuple())
+def attempts(owner: Owner, login: LoginTrace) -> tuple[Attempts, datetime]:
+    """The attempts with the secrets of a login, and the time by the clock of the database. Jobs with one login run one after the
+    other, so that nobody changes them meanwhile.
+    """
+    always = select(func.now().label("clock")).subquery()
+    columns = (LoginAttempt.unanswered, LoginAttempt.sent_at, LoginAttempt.accepted_at)
+    statement = select(always.c.clock, *columns).select_from(always.outerjoin(LoginAttempt, _is_attempt(login)))
+    clock_time, unanswered, *times = owner.session.execute(statement).one()._tuple()
+    return Attempts(unanswered or 0, *times), clock_time
 
 
 def store_attempts(owner: Owner, login: LoginTrace, stored: Attempts) -> None:
@@ -202,11 +208,6 @@ def _is_attempt(login: LoginTrace) -> ColumnElement[bool]:
         LoginAttempt.provider_id == login.provider_id,
         LoginAttempt.secret_hash == login.secret_hash,
     )
-
-
-def _rows(owner: Owner, login: LoginTrace) -> Sequence[RefusedLogin]:
-    newest_first = RefusedLogin.refused_at.desc()
-    return owner.session.scalars(select(RefusedLogin).where(_is_of(login)).order_by(newest_first)).all()
 
 
 def _is_of(login: LoginTrace) -> ColumnElement[bool]:

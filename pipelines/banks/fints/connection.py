@@ -8,6 +8,7 @@ import base64
 import binascii
 import ipaddress
 import ssl
+from functools import cache
 from types import TracebackType
 from urllib.parse import urlsplit
 
@@ -43,12 +44,18 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
+@cache
+def _certificates() -> ssl.SSLContext:
+    """The roots of the system. They are read once: that takes longer than a whole login."""
+    return ssl.create_default_context()
+
+
 class Connection:
     """A connection for one dialogue. Use it in a `with` block."""
 
     def __init__(self, url: str, transport: httpx.BaseTransport | None = None) -> None:
         self._url = check_address(url)
-        verify = ssl.create_default_context() if url.startswith("https:") else False
+        verify = _certificates() if url.startswith("https:") else False
         self._client = httpx.Client(
             verify=verify, timeout=TIMEOUT, follow_redirects=False, trust_env=False, transport=transport, headers=HEADERS
         )
