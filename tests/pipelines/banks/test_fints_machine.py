@@ -53,7 +53,7 @@ from pipelines.banks.base import (
     WrongCredentials,
 )
 from pipelines.banks.fints.bank import FintsConnector
-from pipelines.banks.fints.messages import FIRST_ORDER
+from pipelines.banks.fints.messages import FIRST_ORDER, NO_DIALOGUE
 from pipelines.banks.fints.syntax import Segment, parse, serialise
 from pipelines.banks.fints_bank.bank import FintsBank, read_journal
 from pipelines.banks.fints_bank.paying import executed_orders
@@ -114,6 +114,8 @@ class BadLine(Line):
     def __init__(self, bank: FintsBank, now: datetime, machine: "Machine") -> None:
         super().__init__(bank, now)
         self._machine = machine
+        self._answers: list[bytes] = []
+        """Those on this connection. The first message of a dialogue cannot get an older one: nothing in it would tell."""
 
     def __enter__(self) -> "BadLine":
         return self
@@ -139,11 +141,13 @@ class BadLine(Line):
         if is_uncoded and not BOOKING_ORDERS.isdisjoint(each.name for each in inner):
             machine.uncoded += 1
             return without_codes(answer)
-        if mishap == "twice" and machine.answers:
-            return machine.answers[-1]
-        if mishap == "late" and machine.answers:
-            return machine.answers[len(machine.answers) // 2]
+        earlier = self._answers if parse(message)[0].text(3) == NO_DIALOGUE else machine.answers
+        if mishap == "twice" and earlier:
+            return earlier[-1]
+        if mishap == "late" and earlier:
+            return earlier[len(earlier) // 2]
         machine.answers.append(answer)
+        self._answers.append(answer)
         if mishap == "cut after":
             raise NoAnswer
         if mishap == "killed after":
@@ -316,7 +320,7 @@ class Machine(RuleBasedStateMachine):
     def prepare_mishap(self, mishap: str, place: int) -> None:
         self.mishap, self.place = mishap, place
 
-    @rule(right=st.booleans(), mishap=st.sampled_from(("cut after", "killed after", "late")))
+    @rule(right=st.booleans(), mishap=st.sampled_from(("cut after", "killed after")))
     def lose_the_answer_to_a_login(self, right: bool, mishap: str) -> None:
         """The customer enters a login, its answer is lost, and the schedule comes round again."""
         self.enter_pin(right)
