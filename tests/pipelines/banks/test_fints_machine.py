@@ -301,6 +301,18 @@ class Machine(RuleBasedStateMachine):
                 return
             self.reply(self.open().index(dialogue), right=True, choice=0)
 
+    @precondition(lambda self: self.open())
+    @rule(which=WHICH, lost_move=st.integers(0, 6), mishap=st.sampled_from(("killed after", "cut after")))
+    def converse_with_a_loss(self, which: int, lost_move: int, mishap: str) -> None:
+        """The same; the answer to one move is lost, and whatever can go on goes on."""
+        dialogue = self.open()[which % len(self.open())]
+        for move in range(12):
+            if dialogue.phase is not Phase.OPEN:
+                return
+            if move == lost_move:
+                self.prepare_mishap(mishap, 0)
+            self.reply(self.open().index(dialogue), right=True, choice=0)
+
     @rule(right=OFTEN)
     def enter_pin(self, right: bool) -> None:
         """The customer enters the login anew."""
