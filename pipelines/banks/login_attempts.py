@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from pipelines.banks.base import FieldsMissing, LoginFate
-from warehouse.stores.bank_logins import Attempts
+from warehouse.stores.bank_logins import LoginAttempts
 
 MAX_UNANSWERED = 1
 MAX_UNANSWERED_IF_ACCEPTED = 2
@@ -24,18 +24,18 @@ class LoginUnclear(FieldsMissing):
         super().__init__(ENTER_AGAIN)
 
 
-def may_send(attempts: Attempts, entered_at: datetime) -> bool:
+def may_send(attempts: LoginAttempts, entered_at: datetime) -> bool:
     """Whether a login that the customer entered at this time may be sent."""
     limit = MAX_UNANSWERED_IF_ACCEPTED if _is_accepted(attempts, entered_at) else MAX_UNANSWERED
     return _unanswered(attempts, entered_at) < limit
 
 
-def after_sending(attempts: Attempts, entered_at: datetime, now: datetime) -> Attempts:
+def after_sending(attempts: LoginAttempts, entered_at: datetime, now: datetime) -> LoginAttempts:
     """The attempts once a login is about to be sent. It never counts as sent before it was entered, whatever the clocks say."""
     return replace(attempts, unanswered=_unanswered(attempts, entered_at) + 1, sent_at=max(now, entered_at))
 
 
-def after_call(attempts: Attempts, fate: LoginFate, entered_at: datetime, now: datetime) -> Attempts:
+def after_call(attempts: LoginAttempts, fate: LoginFate, entered_at: datetime, now: datetime) -> LoginAttempts:
     """The attempts after a call of the bank with this outcome for the login."""
     match fate:
         case LoginFate.ACCEPTED:
@@ -49,11 +49,11 @@ def after_call(attempts: Attempts, fate: LoginFate, entered_at: datetime, now: d
     return replace(attempts, unanswered=max(0, attempts.unanswered - 1))
 
 
-def _unanswered(attempts: Attempts, entered_at: datetime) -> int:
+def _unanswered(attempts: LoginAttempts, entered_at: datetime) -> int:
     """The sendings without an answer since the login was entered."""
     is_entered_since = attempts.sent_at is None or entered_at > attempts.sent_at
     return 0 if is_entered_since else attempts.unanswered
 
 
-def _is_accepted(attempts: Attempts, entered_at: datetime) -> bool:
+def _is_accepted(attempts: LoginAttempts, entered_at: datetime) -> bool:
     return attempts.accepted_at is not None and attempts.accepted_at >= entered_at

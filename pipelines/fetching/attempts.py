@@ -7,7 +7,7 @@ from pipelines.banks import login_attempts
 from pipelines.banks.base import LoginFate
 from warehouse.postgres.database import Owner
 from warehouse.stores import bank_logins
-from warehouse.stores.bank_logins import Attempts, LoginTrace
+from warehouse.stores.bank_logins import LoginAttempts, LoginTrace
 
 
 @dataclass(frozen=True)
@@ -27,13 +27,13 @@ class NextAttempt:
     """The attempts with a login after the next one, which may be made."""
 
     use: LoginUse
-    attempts: Attempts
+    attempts: LoginAttempts
 
 
 def look(owner: Owner, use: LoginUse) -> NextAttempt | None:
     """The next attempt with a login; None if it must not be sent before the customer has entered it again."""
     if not use.is_counted:
-        return NextAttempt(use, Attempts())
+        return NextAttempt(use, LoginAttempts())
     attempts, clock_time = _attempts(owner, use)
     if not login_attempts.may_send(attempts, use.entered_at):
         return None
@@ -56,13 +56,13 @@ def settle(owner: Owner, use: LoginUse, fate: LoginFate) -> bool:
         bank_logins.accept(owner, use.login)
         return True
     attempts, clock_time = _attempts(owner, use)
-    settled = login_attempts.after_call(attempts, fate, use.entered_at, clock_time)
-    bank_logins.store_attempts(owner, use.login, settled)
-    return login_attempts.may_send(settled, use.entered_at)
+    attempts = login_attempts.after_call(attempts, fate, use.entered_at, clock_time)
+    bank_logins.store_attempts(owner, use.login, attempts)
+    return login_attempts.may_send(attempts, use.entered_at)
 
 
-def _attempts(owner: Owner, use: LoginUse) -> tuple[Attempts, datetime]:
+def _attempts(owner: Owner, use: LoginUse) -> tuple[LoginAttempts, datetime]:
     """The attempts with a login as stored and as the access knows, and the time of the database."""
-    stored, clock_time = bank_logins.attempts(owner, use.login)
-    times = [moment for moment in (stored.accepted_at, use.accepted_at) if moment is not None]
-    return replace(stored, accepted_at=max(times, default=None)), clock_time
+    counts, clock_time = bank_logins.attempts(owner, use.login)
+    times = [moment for moment in (counts.accepted_at, use.accepted_at) if moment is not None]
+    return replace(counts, accepted_at=max(times, default=None)), clock_time

@@ -56,8 +56,8 @@ def reconcile(stored_bookings: pl.DataFrame, fetched_bookings: pl.DataFrame) -> 
     unchanged = pairs_by(stored_rows, fetched_rows, CONTENT)
     unpaired_stored, unpaired_fetched = without(stored_rows, fetched_rows, unchanged)
     if unpaired_stored.is_empty() or unpaired_fetched.is_empty():  # nothing is left to be paired
-        gone = tuple(unpaired_stored.filter(pl.col("pending"))["id"])
-        return BookingChanges(unpaired_fetched.select(CONTENT), stored_bookings.clear(), gone)
+        pending_ids = tuple(unpaired_stored.filter(pl.col("pending"))["id"])
+        return BookingChanges(unpaired_fetched.select(CONTENT), stored_bookings.clear(), pending_ids)
     unpaired_stored, unpaired_fetched = with_letters(unpaired_stored), with_letters(unpaired_fetched)
     changed = unchanged.clear()
     for likeness in (_respelt, _rewritten, _moved, _same_day, _other_text, _booked):

@@ -159,7 +159,7 @@ def purge_old_refusals(owner: Owner) -> int:
 
 
 @dataclass(frozen=True)
-class Attempts:
+class LoginAttempts:
     """How often the secrets of a login were sent since an answer was heard, when last, and when the bank accepted them last."""
 
     unanswered: int = 0
@@ -167,7 +167,7 @@ class Attempts:
     accepted_at: datetime | None = None
 
 
-def attempts(owner: Owner, login: LoginTrace) -> tuple[Attempts, datetime]:
+def attempts(owner: Owner, login: LoginTrace) -> tuple[LoginAttempts, datetime]:
     """The attempts with the secrets of a login, and the time by the clock of the database. Jobs with one login run one after the
     other, so that nobody changes them meanwhile.
     """
@@ -175,14 +175,14 @@ def attempts(owner: Owner, login: LoginTrace) -> tuple[Attempts, datetime]:
     columns = (LoginAttempt.unanswered, LoginAttempt.sent_at, LoginAttempt.accepted_at)
     statement = select(always.c.clock, *columns).select_from(always.outerjoin(LoginAttempt, _is_attempt(login)))
     clock_time, unanswered, *times = owner.session.execute(statement).one()._tuple()
-    return Attempts(unanswered or 0, *times), clock_time
+    return LoginAttempts(unanswered or 0, *times), clock_time
 
 
-def store_attempts(owner: Owner, login: LoginTrace, stored: Attempts) -> None:
+def store_attempts(owner: Owner, login: LoginTrace, counts: LoginAttempts) -> None:
     """Stores the attempts with the secrets of a login."""
-    if stored.sent_at is None:
+    if counts.sent_at is None:
         return
-    values = {"unanswered": stored.unanswered, "sent_at": stored.sent_at, "accepted_at": stored.accepted_at}
+    values = {"unanswered": counts.unanswered, "sent_at": counts.sent_at, "accepted_at": counts.accepted_at}
     statement = insert(LoginAttempt).values(
         login_hash=login.login_hash, provider_id=login.provider_id, secret_hash=login.secret_hash, **values
     )

@@ -64,7 +64,7 @@ from tests.pipelines.banks.cases import NOW
 from tests.pipelines.banks.fints_answers import codes_in
 from tests.pipelines.banks.test_fints_both_sides import PIN, TAN, daily_sums, request
 from tests.support.fints_line import ADDRESS, Line, connector_of
-from warehouse.stores.bank_logins import Attempts
+from warehouse.stores.bank_logins import LoginAttempts
 
 USERS = (
     *("test_mt940", "test_transfer_app", "test_tan", "test_app", "test_several_media", "test_pages", "test_long_history"),
@@ -218,7 +218,7 @@ class Machine(RuleBasedStateMachine):
         self.wrong_pins: Counter[int] = Counter()
         """How often the bank has seen a wrong PIN, by entry, whether we have heard its word or not."""
         self.accepted_entries: set[int] = set()
-        self.attempts: dict[str, Attempts] = {}
+        self.attempts: dict[str, LoginAttempts] = {}
         """What the house has counted, by PIN."""
         self.uncoded = 0
         """How many answers of the current call lacked the code for their bookings."""
@@ -448,8 +448,8 @@ class Machine(RuleBasedStateMachine):
     def settle_login(self, fate: LoginFate) -> None:
         self.attempts[self.pin] = login_attempts.after_call(self.counted(), fate, self.entered_at, self.now)
 
-    def counted(self) -> Attempts:
-        return self.attempts.get(self.pin, Attempts())
+    def counted(self) -> LoginAttempts:
+        return self.attempts.get(self.pin, LoginAttempts())
 
     def may_ask(self) -> bool:
         """Whether the house asks the bank with the login as it was entered last."""

@@ -6,7 +6,7 @@ import pytest
 
 from pipelines.banks.base import LoginFate
 from pipelines.banks.login_attempts import after_call, after_sending, may_send
-from warehouse.stores.bank_logins import Attempts
+from warehouse.stores.bank_logins import LoginAttempts
 
 ENTERED = datetime(2026, 11, 18, 9, tzinfo=UTC)
 
@@ -15,9 +15,9 @@ def at(minutes: int) -> datetime:
     return ENTERED + timedelta(minutes=minutes)
 
 
-def after(*fates: LoginFate, before: Attempts | None = None) -> Attempts:
+def after(*fates: LoginFate, before: LoginAttempts | None = None) -> LoginAttempts:
     """The attempts after calls with these outcomes, one a minute."""
-    attempts = before or Attempts()
+    attempts = before or LoginAttempts()
     for minute, fate in enumerate(fates, 1):
         attempts = after_call(after_sending(attempts, ENTERED, at(minute)), fate, ENTERED, at(minute))
     return attempts
@@ -44,7 +44,7 @@ def test_when_it_is_sent_again(fates: tuple[LoginFate, ...], is_sent_again: bool
 
 
 def test_it_counts_before_it_is_sent_so_that_a_crash_counts() -> None:
-    assert not may_send(after_sending(Attempts(), ENTERED, at(1)), ENTERED)
+    assert not may_send(after_sending(LoginAttempts(), ENTERED, at(1)), ENTERED)
 
 
 def test_every_entry_is_an_attempt_of_its_own_and_forgets_that_it_was_accepted() -> None:
@@ -54,5 +54,5 @@ def test_every_entry_is_an_attempt_of_its_own_and_forgets_that_it_was_accepted()
 
 
 def test_a_clock_that_lags_gives_no_second_attempt() -> None:
-    sent = after_sending(Attempts(), ENTERED, at(-5))
+    sent = after_sending(LoginAttempts(), ENTERED, at(-5))
     assert not may_send(sent, ENTERED)
