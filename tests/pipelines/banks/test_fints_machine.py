@@ -341,6 +341,13 @@ class Machine(RuleBasedStateMachine):
         self.prepare_mishap("none", 0)
         self.fetch()
 
+    @rule()
+    def fetch_without_codes(self) -> None:
+        """A refresh in which the bank sends bookings and does not say that they are meant."""
+        self.prepare_mishap("uncoded", 0)
+        self.fetch()
+        self.prepare_mishap("none", 0)
+
     @rule(minutes=st.sampled_from((1, 2, 16)))
     def wait(self, minutes: int) -> None:
         self.now += timedelta(minutes=minutes)
