@@ -73,6 +73,8 @@ USERS = (
 )
 PAGED = ("test_pages", "test_split_day", "test_split_day_mt940")
 """Customers whose bookings come in many pages, which may end within a day."""
+POLLED = ("test_app", "test_renumbered")
+"""Customers whose login waits for an app: the order follows in a move that the worker makes alone."""
 IBANS = ("DE89370400440532013000", "DE63370400440532013080", "DE84370400440532013090")
 ORDERS = frozenset(("HKCCS", "HKCSE", "HKIPZ", "HKCCM"))
 WRONG_PIN, OTHER_PIN = "99999", "54321"
@@ -645,6 +647,10 @@ def test_pages_of_bookings_are_all_there_whatever_happens() -> None:
     assert run(6, 12, PAGED) >= {"bookings"}
 
 
+def test_orders_behind_a_polled_login_are_given_once_whatever_happens() -> None:
+    assert run(12, 12, POLLED) >= {"payment OPEN Wait"}
+
+
 @pytest.mark.thorough
 def test_payments_and_bookings_tell_the_truth_in_many_runs() -> None:
-    assert run(300, 40) >= ENDS | {"looked up Done", "payment OPEN ChooseMethod", "payment OPEN ChooseMedium"}
+    assert run(150, 40) >= ENDS | {"looked up Done", "payment OPEN ChooseMethod", "payment OPEN ChooseMedium"}
