@@ -30,6 +30,7 @@ class SweepCounts:
     unattended_sessions: int = 0
     removals: int = 0
     refused_logins: int = 0
+    login_attempts: int = 0
     fetch_days: int = 0
     console_sessions: int = 0
     audit_entries: int = 0
@@ -45,8 +46,8 @@ class LakeSweepCounts:
 
 def sweep(database: Database, settings: Settings) -> SweepCounts:
     """Deletes what has expired: tokens, login counters, redirect sessions, accesses without sync, webhook events, dialogues,
-    counts of unattended sessions, removals that no client asks for any more, refusals of logins, counts of
-    fetches by day, sessions of the console, old entries of its audit log.
+    counts of unattended sessions, removals that no client asks for any more, refusals of logins and attempts with
+    them, counts of fetches by day, sessions of the console, old entries of its audit log.
     """
     with database.operating() as owner:
         return SweepCounts(
@@ -59,6 +60,7 @@ def sweep(database: Database, settings: Settings) -> SweepCounts:
             unattended_sessions=bank_logins.purge_old_counts(owner),
             removals=changes.purge_old(owner),
             refused_logins=bank_logins.purge_old_refusals(owner),
+            login_attempts=bank_logins.purge_old_attempts(owner),
             fetch_days=providers.purge_old_days(owner),
             console_sessions=console_accounts.purge_ended_sessions(owner, settings.console_idle_seconds),
             audit_entries=audit_log.purge_old(owner, settings.audit_days),

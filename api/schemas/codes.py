@@ -266,12 +266,15 @@ MESSAGE_ENTRIES = (
         Code.FIELDS_MISSING,
         Text("Die Zugangsdaten sind unvollständig.", "The credentials are incomplete."),
         Text(
-            "Der Anbieter verlangt weitere Felder; `details` zählt sie auf.",
-            "The provider requires further fields; `details` lists them.",
+            "Der Anbieter verlangt weitere Felder; `details` zählt sie auf. Oder die Antwort der Bank auf die Anmeldung ging "
+            "verloren; dann sagt `details` das.",
+            "The provider requires further fields; `details` lists them. Or the bank's answer to the login was lost; `details` "
+            "then says so.",
         ),
         Text(
-            "Fragen Sie den Kunden nach diesen Feldern und senden Sie alle Felder mit `refresh=true`.",
-            "Ask the customer for these fields and send all fields with `refresh=true`.",
+            "Fragen Sie den Kunden nach diesen Feldern und senden Sie alle Felder mit `refresh=true`, auch dieselben noch "
+            "einmal.",
+            "Ask the customer for these fields and send all fields with `refresh=true`, also the same ones once more.",
         ),
     ),
     CodeEntry(

@@ -59,8 +59,10 @@ TROUBLES: Texts = {
         "Your bank no longer accepts the stored login details. Please enter your current ones.",
     ),
     "fields_missing": Text(
-        "Es fehlen noch Angaben. Bitte füllen Sie alle Felder aus.",
-        "Some details are missing. Please fill in every field.",
+        "Bitte geben Sie Ihre Zugangsdaten noch einmal ein und füllen Sie alle Felder aus: Es fehlten Angaben, oder Ihre Bank "
+        "hat auf die Anmeldung nicht geantwortet.",
+        "Please enter your credentials again and fill in every field: details were missing, or your bank did not answer the "
+        "login.",
     ),
     "login_unfit": Text(
         "Mindestens eine Angabe kann so nicht stimmen. Bitte prüfen Sie die markierten Felder.",

@@ -78,10 +78,26 @@ def scheduled_message(execute_on: date) -> dict[str, str]:
     return {"code": str(Code.TRANSFER_DONE), "execute_on": execute_on.isoformat()}
 
 
+class LoginFate(StrEnum):
+    """What became of a login in a call of the bank; `pipelines/banks/login_attempts.py` says whether it may be sent again."""
+
+    UNSENT = "UNSENT"
+    """Nothing of it has left this machine."""
+    TURNED_AWAY = "TURNED_AWAY"
+    """Somebody has answered, and has said nothing about the login: most likely it was not looked at."""
+    LOST = "LOST"
+    """It was sent, and no answer was heard."""
+    ACCEPTED = "ACCEPTED"
+    REFUSED = "REFUSED"
+    LOCKED = "LOCKED"
+
+
 class BankFault(KontorError):
     """The bank, or the connection to it, refuses."""
 
     code = Code.INTERNAL
+    login_fate = LoginFate.LOST
+    """What is known of the login after the fault. A connector that knows better sets it in the fault itself."""
     refuses_login = False
     """Whether the bank has refused the login itself, so that it must not be used again before the customer enters it anew."""
 
@@ -93,24 +109,28 @@ class BankFault(KontorError):
 
 class WrongCredentials(BankFault):
     code = Code.WRONG_CREDENTIALS
+    login_fate = LoginFate.REFUSED
     refuses_login = True
 
 
 class AccessLocked(BankFault):
     code = Code.LOCKED
+    login_fate = LoginFate.LOCKED
     refuses_login = True
 
 
 class FieldsMissing(BankFault):
     code = Code.FIELDS_MISSING
+    login_fate = LoginFate.UNSENT
 
 
 class Unreachable(BankFault):
     code = Code.UNREACHABLE
+    login_fate = LoginFate.UNSENT
 
 
 class NoAnswer(Unreachable):
-    pass
+    login_fate = LoginFate.LOST
 
 
 class Unusable(BankFault):
@@ -119,6 +139,7 @@ class Unusable(BankFault):
 
 class ScaNeeded(BankFault):
     code = Code.METHOD_NEEDED
+    login_fate = LoginFate.ACCEPTED
 
 
 # The offer for a provider.
@@ -149,6 +170,10 @@ class Offer:
     capabilities: tuple[Capability, ...]
     channels: tuple[tuple[ProductCategory, ...], ...]
     login_hint: str | None = None
+    one_attempt: bool = False
+    """Whether a login is sent once for each time that the customer enters it, until the bank has accepted it: banks count wrong
+    PINs, also those of which we never hear.
+    """
 
 
 @dataclass(frozen=True)
@@ -438,6 +463,8 @@ class Turn:
     """With the `Done` of a consent: what was fetched within its dialogue, as by `fetch`, for banks that give bookings of long ago
     only there. Empty where a fetch afterwards brings everything.
     """
+    login: LoginFate = LoginFate.ACCEPTED
+    """What became of the login in this call."""
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ A request enqueues a move (`begin_…`, `reply`) and waits; the worker runs it (
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from datetime import datetime
 from hashlib import sha256
 from uuid import UUID
 
@@ -45,6 +46,8 @@ class BankLogin:
     login_hash: bytes = field(repr=False)
     access: Access | None = None
     credentials: Mapping[str, str] = field(default_factory=dict, repr=False)
+    entered_at: datetime | None = None
+    """When credentials were entered that are used by several dialogues; None for just now."""
 
 
 def begin_consent(owner: Owner, vault: Vault, settings: Settings, access: Access, options: DialogueOptions) -> Dialogue:
@@ -174,6 +177,7 @@ def _columns(login: BankLogin, options: DialogueOptions) -> dict[str, object]:
         "access_id": login.access.id if login.access else None,
         "provider_id": login.provider_id,
         "login_hash": login.login_hash,
+        "login_entered_at": login.entered_at,
         "method": options.method,
         "medium": options.medium,
         "attended_from": options.attended_from,

@@ -4,7 +4,7 @@ Consents and payments, the old and the new interface and the redirect form all u
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -21,6 +21,7 @@ from pipelines.banks.base import (
     EnterTan,
     Failed,
     FieldsMissing,
+    LoginFate,
     NoAnswer,
     Part,
     Payee,
@@ -33,14 +34,6 @@ from pipelines.banks.base import (
 )
 from pipelines.dialogues.found_accounts import FoundAccount
 from warehouse.errors import NotOffered, OutOfTurn
-
-
-class LoginAnswer(StrEnum):
-    """What a bank says of a login."""
-
-    ACCEPTED = "ACCEPTED"
-    REFUSED = "REFUSED"
-    LOCKED = "LOCKED"
 
 
 class Phase(StrEnum):
@@ -67,8 +60,8 @@ class Standing:
     """What the connector wants to remember of the access; None if that is nothing new."""
     parts: tuple[Part, ...] = field(default=(), repr=False)
     """What a consent has fetched within its dialogue."""
-    login: LoginAnswer | None = None
-    """What the bank says of the login; None if nobody knows."""
+    login: LoginFate = LoginFate.LOST
+    """What became of the login."""
 
 
 LOGIN_FAULTS = (WrongCredentials, AccessLocked, FieldsMissing)
@@ -167,11 +160,17 @@ def after_fault(fault: Exception, *, pays: bool, first: bool, elsewhere: bool = 
     return Standing(Phase.FAILED, Failed(bank_fault.code, bank_fault.details), [message(bank_fault.code, bank_fault.details)])
 
 
-def login_answer(fault: Exception) -> LoginAnswer | None:
+def login_fate(fault: Exception) -> LoginFate:
     """What a fault says of the login."""
-    if not isinstance(fault, BankFault) or not fault.refuses_login:
-        return None
-    return LoginAnswer.LOCKED if fault.code is Code.LOCKED else LoginAnswer.REFUSED
+    return fault.login_fate if isinstance(fault, BankFault) else LoginFate.LOST
+
+
+def asking_for_login(standing: Standing, details: str) -> Standing:
+    """The state in which the customer has to enter the login again, if the dialogue has failed; any other stays."""
+    if standing.phase is not Phase.FAILED:
+        return standing
+    missing = message(Code.FIELDS_MISSING, details)
+    return replace(standing, step=Failed(Code.FIELDS_MISSING, details), messages=[missing])
 
 
 def unknown_outcome() -> Standing:

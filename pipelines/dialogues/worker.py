@@ -7,7 +7,6 @@ dialogue in that phase. A payment with unknown outcome is never sent again: the 
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -27,6 +26,8 @@ from pipelines.banks.base import (
     FetchRequest,
     FieldsMissing,
     Header,
+    LoginFate,
+    Offer,
     Order,
     Payment,
     Reply,
@@ -40,19 +41,21 @@ from pipelines.banks.base import (
     scheduled_message,
 )
 from pipelines.banks.connectors import as_bank
+from pipelines.banks.login_attempts import ENTER_AGAIN, LoginUnclear
 from pipelines.context import Context
 from pipelines.dialogues import steps
 from pipelines.dialogues.found_accounts import accounts_of, seal
 from pipelines.dialogues.requests import dump_reply, order_of
-from pipelines.dialogues.steps import ASK_FOR_CONSENT, LoginAnswer, Phase, Standing
-from pipelines.fetching import connect, refresh
+from pipelines.dialogues.steps import ASK_FOR_CONSENT, Phase, Standing
+from pipelines.fetching import attempts, connect, refresh
+from pipelines.fetching.attempts import LoginUse
 from pipelines.fetching.refresh import CUSTOMER_CODES
 from pipelines.fetching.store import BankAnswer, FetchJob, storable_memory
 from pipelines.fetching.validation import check_header
 from warehouse.errors import Busy, DatabaseUnavailable, KontorError
 from warehouse.logs import describe
 from warehouse.postgres.database import Owner
-from warehouse.postgres.tables import Dialogue
+from warehouse.postgres.tables import Access, Dialogue
 from warehouse.secrets.vault import Vault
 from warehouse.stores import accesses, bank_logins, dialogues, providers, webhooks
 from warehouse.stores.bank_logins import LoginTrace
@@ -142,7 +145,7 @@ class _Plan:
     kind: str
     connector: Connector
     request: FetchRequest
-    login: LoginTrace
+    login: LoginUse
     order: Order | Question
     state: bytes | None = field(repr=False)
     reply: Reply
@@ -195,13 +198,17 @@ def _plan(context: Context, job: MoveJob, now: datetime) -> _Plan | None:
             return None
         trace = bank_logins.trace(owner, context.vault, dialogue.provider_id, dialogue.login_hash, login)
         entered_at = access.login_entered_at if access and not typed_login else None
-        if refused := bank_logins.refusal(owner, trace, entered_at, attended=not looks):
-            refusal = AccessLocked() if refused.locked else WrongCredentials()
+        refused = bank_logins.stopping_refusal(bank_logins.refusals(owner, trace), trace, entered_at, attended=not looks)
+        use = _login_use(dialogue, trace, access, connector.offer(provider), is_typed=bool(typed_login))
+        attempt = attempts.look(owner, use)
+        if refused or attempt is None:
+            refusal = LoginUnclear() if not refused else AccessLocked() if refused.locked else WrongCredentials()
             unasked = steps.after_fault(
                 refusal, pays=dialogue.kind == PAYMENT, first=STATE not in sealed_values, elsewhere=elsewhere
             )
             end_as(owner, dialogue, steps.unknown_outcome() if looks else unasked)
             return None
+        attempts.begin(owner, attempt)
         stored_memory = accesses.memory(owner, context.vault, access) if access else b""
         request = FetchRequest(
             provider,
@@ -219,7 +226,7 @@ def _plan(context: Context, job: MoveJob, now: datetime) -> _Plan | None:
             dialogue.kind,
             connector,
             request,
-            trace,
+            use,
             _order(owner, context.vault, dialogue, sealed_values),
             sealed_values.get(STATE),
             Reply(**json.loads(sealed_values[REPLY])),
@@ -232,6 +239,14 @@ def _plan(context: Context, job: MoveJob, now: datetime) -> _Plan | None:
             stored_memory=stored_memory,
             login_is_new=bool(typed_login),
         )
+
+
+def _login_use(dialogue: Dialogue, login: LoginTrace, access: Access | None, offer: Offer | None, *, is_typed: bool) -> LoginUse:
+    """The use of the login: one that was entered for the dialogue, or that of its access."""
+    is_counted = offer is not None and offer.one_attempt
+    if is_typed or access is None:
+        return LoginUse(login, dialogue.login_entered_at or dialogue.created_at, is_counted=is_counted)
+    return LoginUse(login, access.login_entered_at, access.fetched_at, is_counted=is_counted)
 
 
 def _order(owner: Owner, vault: Vault, dialogue: Dialogue, sealed_values: Mapping[str, bytes]) -> Order | Question:
@@ -248,30 +263,31 @@ def _ask_bank(context: Context, plan: _Plan, may_go_on: Callable[[], bool] = lam
     stopped_standing = steps.after_deactivation(None, pays=plan.kind == PAYMENT)
     try:
         if plan.looks:
-            return replace(_outcome(context, plan), login=LoginAnswer.ACCEPTED), plan.state or b""
+            return _outcome(context, plan), plan.state or b""
         if isinstance(plan.order, Question):
             question = plan.order
             payee = _call(context, plan, lambda: plan.connector.verify_payee(plan.request, question.name, question.iban))
-            return replace(steps.after_verification(payee), login=LoginAnswer.ACCEPTED), b""
+            return replace(steps.after_verification(payee), login=LoginFate.ACCEPTED), b""
         if plan.kind == CONNECT and first:
-            with suppress(ScaNeeded):  # otherwise the bank requires a confirmation first
+            try:
                 return _accounts_standing(plan, _header(context, plan), None), b""
-            if not may_go_on():
-                return stopped_standing, b""
+            except ScaNeeded as fault:  # the bank requires a confirmation first
+                if not may_go_on():
+                    return replace(stopped_standing, login=fault.login_fate), b""
         turn = _turn(context, plan, plan.state, plan.reply)
-        plan = _with_memory(plan, turn.memory)
+        plan, login = _with_memory(plan, turn.memory), turn.login
         for _ in range(MAX_CALLS_PER_MOVE):
             move = steps.automatic_reply(turn.step, plan.method, plan.medium)
             if move is None:
                 break
             if not may_go_on():
-                return stopped_standing, b""
+                return replace(stopped_standing, login=login), b""
             first = False
             turn = _turn(context, plan, turn.state, move)
-            plan = _with_memory(plan, turn.memory)
+            plan, login = _with_memory(plan, turn.memory), turn.login
         if plan.kind == CONNECT and isinstance(turn.step, Done):
             if not may_go_on():
-                return stopped_standing, b""
+                return replace(stopped_standing, login=login), b""
             header = next((check_header(part) for part in turn.parts if isinstance(part, Header)), None)
             return _accounts_standing(plan, header or _header(context, plan), turn.step.consent_ends_at), b""
     except (DatabaseUnavailable, Busy):
@@ -284,12 +300,12 @@ def _ask_bank(context: Context, plan: _Plan, may_go_on: Callable[[], bool] = lam
             standing = steps.after_cancellation(None)
         if plan.looks:
             standing = steps.unknown_outcome()
-        return replace(standing, login=steps.login_answer(fault)), b""
+        return replace(standing, login=steps.login_fate(fault)), b""
     standing = _after_step(context, plan, steps.refuse_choices(turn.step) if plan.fixed else turn.step)
     if plan.cancelled:
         standing = steps.after_cancellation(standing)
     parts = turn.parts if standing.phase is Phase.DONE and plan.kind == CONSENT else ()
-    return replace(standing, memory=_new_memory(plan), login=LoginAnswer.ACCEPTED, parts=parts), turn.state
+    return replace(standing, memory=_new_memory(plan), login=login, parts=parts), turn.state
 
 
 def _with_memory(plan: _Plan, memory: bytes | None) -> _Plan:
@@ -367,17 +383,19 @@ def _accounts_standing(plan: _Plan, header: Header, consent_ends_at: datetime | 
         [message(Code.CONSENT_DONE)],
         accounts=accounts_of(header),
         memory=memory,
-        login=LoginAnswer.ACCEPTED,
+        login=LoginFate.ACCEPTED,
     )
 
 
 def _outcome(context: Context, plan: _Plan) -> Standing:
     """The state after asking the bank for the outcome of a payment."""
     if not isinstance(plan.order, Payment):
-        return steps.unknown_outcome()
+        return replace(steps.unknown_outcome(), login=LoginFate.UNSENT)
     reference = plan.order.reference
     bank_step = _call(context, plan, lambda: plan.connector.outcome(plan.request, reference))
-    return steps.unknown_outcome() if bank_step is None else _after_step(context, plan, bank_step)
+    if bank_step is None:  # perhaps nothing was sent
+        return replace(steps.unknown_outcome(), login=LoginFate.UNSENT)
+    return replace(_after_step(context, plan, bank_step), login=LoginFate.ACCEPTED)
 
 
 def _call(context: Context, plan: _Plan, ask: Callable[[], T]) -> T:
@@ -397,8 +415,8 @@ def _settle(context: Context, job: MoveJob, standing: Standing, state: bytes, pl
     follows from it, and a dialogue that would go on ends.
     """
     with context.database.acting_for(job.tenant, job.user) as owner:
-        _note_login(owner, plan, standing)
         dialogue = dialogues.at_move(owner, job.dialogue, job.move)
+        standing = _note_login(owner, plan, standing)
         if dialogue is None or dialogue.phase != CALLING:
             log.warning("late_answer_dropped", dialogue=str(job.dialogue))
             return None
@@ -428,12 +446,15 @@ def _settle(context: Context, job: MoveJob, standing: Standing, state: bytes, pl
         return fetch
 
 
-def _note_login(owner: Owner, plan: _Plan, standing: Standing) -> None:
-    """Records what the bank says of the login, even if nobody waits for the move any more."""
-    if standing.login is LoginAnswer.ACCEPTED:
-        bank_logins.release(owner, plan.login)
-    elif standing.login is not None:
-        bank_logins.record_refusal(owner, plan.login, locked=standing.login is LoginAnswer.LOCKED)
+def _note_login(owner: Owner, plan: _Plan, standing: Standing) -> Standing:
+    """Records what became of the login, even if nobody waits for the move any more. Returns the state with which the dialogue
+    goes on: one of which nobody knows whether the bank has refused the login asks for it.
+    """
+    if standing.login is LoginFate.ACCEPTED:
+        bank_logins.release(owner, plan.login.login)
+    may_use_again = attempts.settle(owner, plan.login, standing.login)
+    is_refused = standing.login in (LoginFate.REFUSED, LoginFate.LOCKED)
+    return standing if may_use_again or is_refused else steps.asking_for_login(standing, ENTER_AGAIN)
 
 
 def _update_access(owner: Owner, vault: Vault, dialogue: Dialogue, standing: Standing, plan: _Plan) -> FetchJob | None:
@@ -444,6 +465,8 @@ def _update_access(owner: Owner, vault: Vault, dialogue: Dialogue, standing: Sta
     access.sca_method, access.sca_medium = dialogue.method, dialogue.medium
     if plan.login_is_new:
         connect.take_login(owner, vault, access, dict(plan.request.credentials), dialogue.login_hash)
+        owner.session.flush()
+        attempts.settle(owner, plan.login, LoginFate.ACCEPTED)  # once more: the access counts the login as entered just now
     if standing.memory is not None and access.login_hash == dialogue.login_hash:
         accesses.remember(owner, vault, access, standing.memory)
     step = standing.step

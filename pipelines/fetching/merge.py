@@ -54,7 +54,11 @@ def reconcile(stored_bookings: pl.DataFrame, fetched_bookings: pl.DataFrame) -> 
     if fetched_rows.is_empty():
         return BookingChanges(fetched_bookings.select(CONTENT), stored_bookings.clear(), ())
     unchanged = pairs_by(stored_rows, fetched_rows, CONTENT)
-    unpaired_stored, unpaired_fetched = (with_letters(frame) for frame in without(stored_rows, fetched_rows, unchanged))
+    unpaired_stored, unpaired_fetched = without(stored_rows, fetched_rows, unchanged)
+    if unpaired_stored.is_empty() or unpaired_fetched.is_empty():  # nothing is left to be paired
+        pending_ids = tuple(unpaired_stored.filter(pl.col("pending"))["id"])
+        return BookingChanges(unpaired_fetched.select(CONTENT), stored_bookings.clear(), pending_ids)
+    unpaired_stored, unpaired_fetched = with_letters(unpaired_stored), with_letters(unpaired_fetched)
     changed = unchanged.clear()
     for likeness in (_respelt, _rewritten, _moved, _same_day, _other_text, _booked):
         pairs = likeness(unpaired_stored, unpaired_fetched)
@@ -66,6 +70,14 @@ def reconcile(stored_bookings: pl.DataFrame, fetched_bookings: pl.DataFrame) -> 
         changed=changed_ids.join(fetched_rows, on="fetched_row").select(STORED_BOOKINGS.names()),
         gone=tuple(unpaired_stored.filter(pl.col("pending"))["id"]),
     )
+
+
+def appended(fetched_bookings: pl.DataFrame, unchanged: int) -> BookingChanges:
+    """The changes after a fetch that brings all stored bookings again, in the same order and unchanged, before any new ones: what
+    `reconcile` gives for them. `unchanged` is their number.
+    """
+    fetched_rows = checked(fetched_bookings, BOOKINGS)
+    return BookingChanges(fetched_rows.select(CONTENT)[unchanged:], STORED_BOOKINGS.to_frame(), ())
 
 
 def fold_answers(answers: Iterable[tuple[date, pl.DataFrame]]) -> pl.DataFrame:

@@ -9,7 +9,7 @@ import itertools
 import time
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from functools import partial
 from typing import TypeVar
@@ -36,8 +36,10 @@ from pipelines.banks.base import (
     message,
 )
 from pipelines.banks.connectors import as_bank
+from pipelines.banks.login_attempts import LoginUnclear
 from pipelines.context import Context
-from pipelines.fetching import facts, landing, store, validation
+from pipelines.fetching import attempts, facts, landing, store, validation
+from pipelines.fetching.attempts import LoginUse
 from pipelines.fetching.slots import slot_of
 from pipelines.fetching.store import BankAnswer, FetchJob
 from warehouse import patience
@@ -78,7 +80,7 @@ def fetch_access(context: Context, job: FetchJob, now: datetime) -> None:
         return
     connector, request, began_at = plan.connector, plan.request, time.monotonic()
     try:
-        answer = _receive(context, job, connector, request)
+        answer = _receive(context, job, plan)
     except _FetchVoid:
         context.tally.add(request.provider.id, STOPPED)
         log.info("fetch_stopped", access=str(job.access))
@@ -88,12 +90,14 @@ def fetch_access(context: Context, job: FetchJob, now: datetime) -> None:
         raise
     except Exception as error:
         log.error("connector_failed", access=str(job.access), connector=connector.name, error=describe(error))  # noqa: TRY400
-        _fail(context, job, BankFault(), now)
+        _fail(context, job, BankFault(), now, plan.login)
     else:
         seconds = time.monotonic() - began_at
+        if answer.header.memory == request.memory:
+            answer.header = replace(answer.header, memory=None)  # which is stored already
         _publish(context, job, answer, now, request.provider.id, is_awaited=plan.is_awaited, seconds=seconds)
         if plan.is_held:
-            _retry(partial(_release, context, job, plan.login))
+            _retry(partial(_release, context, job, plan.login.login))
 
 
 @dataclass(frozen=True)
@@ -107,11 +111,11 @@ class FetchScope:
 
 @dataclass(frozen=True)
 class _Plan:
-    """The call to make at the bank, and the trace of its login."""
+    """The call to make at the bank, and the use of the login in it."""
 
     connector: Connector
     request: FetchRequest
-    login: LoginTrace
+    login: LoginUse
     is_held: bool
     """Whether the login may only be used because the customer waits or has entered it anew."""
     is_awaited: bool
@@ -181,14 +185,21 @@ def _plan(context: Context, job: FetchJob, now: datetime) -> _Plan | None:
             return None
         attended = access.fetch_from is not None
         login = bank_logins.trace(owner, context.vault, access.provider_id, access.login_hash, credentials)
-        if refused := bank_logins.refusal(owner, login, access.login_entered_at, attended=attended):
+        use = LoginUse(login, access.login_entered_at, access.fetched_at, is_counted=offer.one_attempt)
+        refusals = bank_logins.refusals(owner, login)
+        if refused := bank_logins.stopping_refusal(refusals, login, access.login_entered_at, attended=attended):
             counts = refused.secret_hash == login.secret_hash
             _end(context, owner, access, AccessLocked() if refused.locked else WrongCredentials(), now, counts=counts)
+            return None
+        attempt = attempts.look(owner, use)
+        if attempt is None:
+            _end(context, owner, access, LoginUnclear(), now, outcome=NOT_ASKED)
             return None
         if not attended and not _take_unattended_session(owner, access, context, now):
             accesses.end_fetch(owner, access, access.issues, now)
             context.tally.add(access.provider_id, NOT_ASKED)
             return None
+        attempts.begin(owner, attempt)
         accesses.open_session(owner, access, attended=attended)
         request = FetchRequest(
             provider=provider,
@@ -201,7 +212,7 @@ def _plan(context: Context, job: FetchJob, now: datetime) -> _Plan | None:
             memory=accesses.memory(owner, context.vault, access),
         )
         is_awaited = access.fetch_phase is not None
-        return _Plan(connector, request, login, is_held=bank_logins.is_held(owner, login), is_awaited=is_awaited)
+        return _Plan(connector, request, use, is_held=any(row.held for row in refusals), is_awaited=is_awaited)
 
 
 def _may_reach_paused(access: Access, provider: Provider) -> bool:
@@ -237,28 +248,35 @@ def _since(owner: Owner, access: Access, context: Context) -> dict[str, date]:
     }
 
 
-def _receive(context: Context, job: FetchJob, connector: Connector, request: FetchRequest) -> BankAnswer:
+def _receive(context: Context, job: FetchJob, plan: _Plan) -> BankAnswer:
     """The checked answer of the bank. The header is published as soon as it arrives, for requests that wait for it. After each
     part the session ends if the fetch has become void.
     """
+    connector, request = plan.connector, plan.request
     today = request.now.astimezone(context.settings.zone).date()
     parts = context.sessions.listen(request.provider.id, connector.fetch(request), context.settings.bank_timeout_seconds)
     answer: BankAnswer | None = None
     for part in parts:
         if isinstance(part, Header):
             answer = BankAnswer(validation.check_header(part))
-            goes_on = _retry(partial(store.publish_header, context, job, answer.header, request.now))
+            goes_on = _retry(partial(store.publish_header, context, job, answer.header, request.now, plan.login))
         elif answer is None:
             raise Unusable
         else:
             _take(answer, part, today)
-            goes_on = _retry(partial(_is_wanted, context, job))
+            goes_on = _is_answered(answer, request.wanted) or _retry(partial(_is_wanted, context, job))
         if not goes_on:
             raise _FetchVoid
     if answer is None:
         raise Unusable
     _require_each_once(answer, request.wanted)
     return answer
+
+
+def _is_answered(answer: BankAnswer, requested_keys: frozenset[str] | None) -> bool:
+    """Whether the bank has said everything: then publishing looks whether the fetch is still wanted."""
+    keys = [product.key for product in answer.header.products if requested_keys is None or product.key in requested_keys]
+    return len(answer.bookings) + len(answer.holdings) + len(answer.failures) >= len(keys)
 
 
 def answer_of(context: Context, parts: Iterable[Part], request: FetchRequest) -> BankAnswer:
@@ -370,17 +388,16 @@ def _release(context: Context, job: FetchJob, login: LoginTrace) -> None:
 
 
 def _fail(
-    context: Context, job: FetchJob, fault: BankFault, now: datetime, login: LoginTrace | None = None, seconds: float = 0.0
+    context: Context, job: FetchJob, fault: BankFault, now: datetime, login: LoginUse | None = None, seconds: float = 0.0
 ) -> None:
-    """Ends a fetch without data. Stored data stay; wrong logins are counted. That the bank has refused the login is recorded
-    even if the access is gone.
+    """Ends a fetch without data. Stored data stay; wrong logins are counted. What became of the login is recorded even if the
+    access is gone; one of which nobody knows whether the bank has refused it must be entered again.
     """
     with context.database.acting_for(job.tenant, job.user) as owner:
-        if login is not None and fault.refuses_login:
-            bank_logins.record_refusal(owner, login, locked=fault.code is Code.LOCKED)
         access = accesses.lock_fetching(owner, job.access, job.fetch)
+        may_use_again = login is None or attempts.settle(owner, login, fault.login_fate) or fault.refuses_login
         if access is not None:
-            _end(context, owner, access, fault, now, seconds=seconds)
+            _end(context, owner, access, fault if may_use_again else LoginUnclear(), now, outcome=fault.code, seconds=seconds)
 
 
 def _end(

@@ -22,6 +22,7 @@ from pipelines.banks.base import (
     Header,
     Holdings,
     HomeSavings,
+    LoginFate,
     Medium,
     Method,
     ProductFailure,
@@ -29,7 +30,8 @@ from pipelines.banks.base import (
     message,
 )
 from pipelines.context import Context, PublishResults
-from pipelines.fetching import facts, merge
+from pipelines.fetching import attempts, facts, merge
+from pipelines.fetching.attempts import LoginUse
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Access
 from warehouse.postgres.tables import Product as Row
@@ -60,14 +62,16 @@ class BankAnswer:
     failures: list[ProductFailure] = field(default_factory=list)
 
 
-def publish_header(context: Context, job: FetchJob, bank_header: Header, now: datetime) -> bool:
+def publish_header(context: Context, job: FetchJob, bank_header: Header, now: datetime, login: LoginUse | None = None) -> bool:
     """Stores the products of the header; returns False and drops it if the fetch is void. An access that was complete before only
-    shows progress: its data stay of one moment.
+    shows progress: its data stay of one moment. In any case the bank has accepted the login.
 
     A login does not lose all of its products: an empty list after a fuller one is a fault of the bank, and raises `Unusable`.
     """
     with context.database.acting_for(job.tenant, job.user) as owner:
         access = _lock_wanted(owner, job)
+        if login is not None:
+            attempts.settle(owner, login, LoginFate.ACCEPTED)
         if access is None:
             return False
         if not bank_header.products and access.status != accesses.STARTED and _stored_products(owner, access):
@@ -81,6 +85,8 @@ def publish_header(context: Context, job: FetchJob, bank_header: Header, now: da
             _describe(access, bank_header, now)
             access.status = accesses.HEADER
             accesses.touch(owner)
+        elif access.fetch_phase is None:
+            return True  # nothing has changed, and nobody waits
         if access.fetch_phase is not None:
             access.fetch_phase = accesses.HEADER
         owner.session.flush()
@@ -166,7 +172,11 @@ def _store_answer(owner: Owner, access: Access, answer: BankAnswer, now: datetim
 
 def _merge(owner: Owner, row: Row, bookings: FetchedBookings) -> tuple[int, int]:
     """Updates the bookings of a product; returns the number of new ones, and of all that changed in any way."""
-    booking_changes = merge.reconcile(ledger.window(owner, row, bookings.complete_from), bookings.frame)
+    unchanged = ledger.unchanged_rows(owner, row, bookings.complete_from, bookings.frame)
+    if unchanged is None:
+        booking_changes = merge.reconcile(ledger.window(owner, row, bookings.complete_from), bookings.frame)
+    else:
+        booking_changes = merge.appended(bookings.frame, unchanged)
     ledger.add(owner, row, booking_changes.added)
     ledger.change(owner, row, booking_changes.changed)
     ledger.drop(owner, row, booking_changes.gone)

@@ -25,7 +25,7 @@ from warehouse.postgres.tables import Access, Dialogue, RedirectSession
 from warehouse.secrets import sealed_values
 from warehouse.secrets.vault import Vault
 from warehouse.settings import Settings
-from warehouse.stores import accesses, dialogues, products, providers, users
+from warehouse.stores import accesses, bank_logins, dialogues, products, providers, users
 from warehouse.stores import redirect_sessions as sessions
 from warehouse.stores.dialogues import LOGIN, OPEN, PAYMENT
 from warehouse.stores.redirect_sessions import AUTHENTICATE_ACCOUNT, CREATE_ACCOUNT, ORDER, SessionDialogue
@@ -141,7 +141,7 @@ def log_in(owner: Owner, context: FormContext, session: RedirectSession, typed: 
         raise InvalidInput("login_unfit", wrong)
     for name, value in login.items():
         sealed_values.put(owner, context.vault, sessions.subject(session.id), LOGIN + name, value.encode())
-    _note(session, typed=True, trouble=None)
+    _note(session, typed=True, typed_at=bank_logins.clock(owner).isoformat(), trouble=None)
     if session.use_case == sessions.SINGLE_TRANSFER and session.access_key is not None:
         pay(owner, context, session)
     elif session.use_case == AUTHENTICATE_ACCOUNT:
@@ -393,7 +393,8 @@ def _bank_login(owner: Owner, context: FormContext, session: RedirectSession, ac
     """The login for the bank: the one just entered, or that of the access."""
     if session.progress.get("typed"):
         login = _login(owner, context, session, connect.AccessOptions())
-        return BankLogin(login.entry.provider_id, login.login_hash, access, login.credentials)
+        entered_at = datetime.fromisoformat(session.progress["typed_at"]) if "typed_at" in session.progress else None
+        return BankLogin(login.entry.provider_id, login.login_hash, access, login.credentials, entered_at)
     if access is None:
         raise Invalid("no login was typed")
     return BankLogin(access.provider_id, access.login_hash, access)

@@ -47,8 +47,56 @@ FLOAT_ERROR = Decimal("0.000001")
 USTRD_WIDTH = 140
 OPENING_CODES, CLOSING_CODES = ("OPBD", "PRCD"), ("CLBD", "ITBD")
 NOT_BOOKED, INFORMATION = frozenset(("PDNG", "FUTR")), "INFO"
+LOOKED_UP = frozenset(
+    (
+        *("Acct", "AddtlInf", "AddtlNtryInf", "AddtlTxInf", "Agt", "Amt", "AmtDtls", "BIC", "BICFI", "Bal", "BkTxCd"),
+        *("BookgDt", "Btch", "Ccy", "Cd", "CdOrPrtry", "CdtDbtInd", "CdtrRefInf", "Chrgs", "ClrSysMmbId", "Dt", "DtTm"),
+        *("EndToEndId", "FinInstnId", "FrDtTm", "FrToDt", "IBAN", "Id", "InstdAmt", "InstrId", "MmbId", "MndtId", "Nb"),
+        *("NbOfNtries", "Nm", "NtryDtls", "OrgId", "Othr", "Ownr", "PgNb", "PmtInfId", "Prtry", "PrvtId", "Pty", "Purp"),
+        *("Rcrd", "Ref", "Refs", "RfrdDocInf", "RltdAgts", "RltdPties", "RmtInf", "RptPgntn", "Rsn", "RtrInf", "RvslInd"),
+        *("StmtPgntn", "Strd", "Sts", "Svcr", "ToDtTm", "Tp", "TtlNtries", "TxAmt", "TxsSummry", "ValDt"),
+    )
+)
+"""The names of elements that are looked up; a file may have any number of others."""
 Element = Any
 Row = tuple[object, ...]
+
+
+class _Node:
+    """An element whose children are found by their names. It knows the first child of each name, and reads all of them when it is
+    asked for one.
+    """
+
+    __slots__ = ("_children", "element")
+
+    def __init__(self, element: Element) -> None:
+        self.element = element
+        self._children: dict[str, _Node] | None = None
+
+    @property
+    def line(self) -> int | None:
+        """The line of the file in which the element begins."""
+        line: int | None = self.element.sourceline
+        return line
+
+    def child(self, name: str) -> "_Node | None":
+        """The first child of this name."""
+        children = self._children
+        if children is None:
+            children = self._children = {}
+            for element in self.element:
+                tag = str(element.tag).rpartition("}")[2]
+                if tag in LOOKED_UP and tag not in children:
+                    children[tag] = _Node(element)
+        return children.get(name)
+
+    def all(self, name: str) -> "Iterator[_Node]":
+        """All children of this name."""
+        return map(_Node, self.element.iterchildren(f"{{*}}{name}"))
+
+    def by_name(self) -> "dict[str, _Node]":
+        """The children by their names, the last one of each."""
+        return {_local_name(element): _Node(element) for element in self.element}
 
 
 @dataclass(frozen=True)
@@ -80,13 +128,14 @@ def read_camt(content: bytes) -> list[Statement]:
             name = _format(element)
         elif tag == "Ntry":
             entries += 1
-            rows.extend(_rows(element, batches))
+            rows.extend(_rows(_Node(element), batches))
             if len(rows) >= CHUNK_ROWS:
                 frames.append(frame_of_rows(rows))
                 rows = []
         else:
-            statement = _statement(name, element, pl.concat([*frames, frame_of_rows(rows)]), entries, batches)
-            if statements and _is_next_page(element, statements[-1], statement):
+            node = _Node(element)
+            statement = _statement(name, node, pl.concat([*frames, frame_of_rows(rows)]), entries, batches)
+            if statements and _is_next_page(node, statements[-1], statement):
                 statement = joined_pages(statements.pop(), statement)
             statements.append(statement)
             frames, rows, batches, entries = [], [], [], 0
@@ -147,7 +196,7 @@ def _format(document: Element) -> str:
     return match[1].upper()
 
 
-def _statement(name: str, element: Element, lines: pl.DataFrame, entries: int, batches: list[Difference]) -> Statement:
+def _statement(name: str, element: _Node, lines: pl.DataFrame, entries: int, batches: list[Difference]) -> Statement:
     """A statement from its element, whose entries were read before."""
     if not name:
         raise StatementFault(Reason.FORMAT_UNKNOWN)
@@ -171,13 +220,13 @@ def _statement(name: str, element: Element, lines: pl.DataFrame, entries: int, b
     )
 
 
-def _is_next_page(element: Element, before: Statement, statement: Statement) -> bool:
+def _is_next_page(element: _Node, before: Statement, statement: Statement) -> bool:
     """Whether a statement continues the one before it: a page after the first one, of the same account."""
     page = _text(element, "StmtPgntn", "PgNb") or _text(element, "RptPgntn", "PgNb") or "1"
     return page.isdecimal() and int(page[:9]) > 1 and before.account == statement.account
 
 
-def _account(element: Element | None) -> StatementAccount:
+def _account(element: _Node | None) -> StatementAccount:
     iban = _text(element, "Id", "IBAN")
     agent = _find(element, "Svcr", "FinInstnId")
     return StatementAccount(
@@ -190,23 +239,23 @@ def _account(element: Element | None) -> StatementAccount:
     )
 
 
-def _first_currency(element: Element, lines: pl.DataFrame) -> str | None:
+def _first_currency(element: _Node, lines: pl.DataFrame) -> str | None:
     """The currency of the first balance, or else of the first line."""
     amount = _find(element, "Bal", "Amt")
     currencies: list[str] = lines["currency"].head(1).to_list()
-    return amount.get("Ccy") if amount is not None else next(iter(currencies), None)
+    return amount.element.get("Ccy") if amount is not None else next(iter(currencies), None)
 
 
-def _own_currency(entry: Element) -> str | None:
+def _own_currency(entry: _Node) -> str | None:
     """The currency of the account, for entries that leave out their own; the account stands before them."""
-    statement = entry.getparent()
+    statement = _Node(entry.element.getparent())
     return _text(statement, "Acct", "Ccy") or _first_currency(statement, BOOKINGS.to_frame())
 
 
-def _balances(element: Element) -> tuple[DayBalance | None, DayBalance | None]:
+def _balances(element: _Node) -> tuple[DayBalance | None, DayBalance | None]:
     """The opening and closing balance; of several interim balances the first opens and the last closes."""
     balances: dict[str, list[DayBalance]] = {}
-    for balance in element.iterchildren("{*}Bal"):
+    for balance in element.all("Bal"):
         code = _text(balance, "Tp", "CdOrPrtry", "Cd") or ""
         amount = _amount(balance)
         if amount is None or _find(balance, "CdtDbtInd") is None:
@@ -218,14 +267,14 @@ def _balances(element: Element) -> tuple[DayBalance | None, DayBalance | None]:
     return opening, next((balances[code][-1] for code in CLOSING_CODES if code in balances), None)
 
 
-def _rows(entry: Element, batches: list[Difference]) -> list[Row]:
+def _rows(entry: _Node, batches: list[Difference]) -> list[Row]:
     """The bookings of an entry: one, or those of a batch whose parts add up to it; none if it only informs."""
     status = _find(entry, "Sts")
     state = _text(status, "Cd") or _own_text(status) or "BOOK"
     if state == INFORMATION:
         return []
     shared = _shared(entry, pending=state in NOT_BOOKED)
-    details = [part for group in entry.iterchildren("{*}NtryDtls") for part in group.iterchildren("{*}TxDtls")]
+    details = [part for group in entry.all("NtryDtls") for part in group.all("TxDtls")]
     if len(details) < 2:
         return [_row(shared, details[0] if details else None, entry, shared.cents)]
     parts = [_part_cents(detail, shared) for detail in details]
@@ -236,20 +285,20 @@ def _rows(entry: Element, batches: list[Difference]) -> list[Row]:
     return [_row(shared, None, entry, shared.cents)]
 
 
-def _shared(entry: Element, *, pending: bool) -> _Entry:
+def _shared(entry: _Node, *, pending: bool) -> _Entry:
     amount = _amount(entry)
     if amount is None:
-        raise StatementFault(Reason.AMOUNT, entry.sourceline)
+        raise StatementFault(Reason.AMOUNT, entry.line)
     value_on = _day(_find(entry, "ValDt"))
     booked_on = _day(_find(entry, "BookgDt")) or value_on
     if booked_on is None:
-        raise StatementFault(Reason.DAY, entry.sourceline)
+        raise StatementFault(Reason.DAY, entry.line)
     gv_code, primanota = _transaction_code(entry)
     return _Entry(
         booked_on,
         value_on,
         _signed(entry, amount[0]),
-        currency_of(amount[1] or _own_currency(entry), entry.sourceline),
+        currency_of(amount[1] or _own_currency(entry), entry.line),
         _text(entry, "AddtlNtryInf"),
         gv_code,
         primanota,
@@ -258,14 +307,13 @@ def _shared(entry: Element, *, pending: bool) -> _Entry:
     )
 
 
-def _row(shared: _Entry, detail: Element | None, entry: Element, cents: int) -> Row:
+def _row(shared: _Entry, detail: _Node | None, entry: _Node, cents: int) -> Row:
     """One booking; the counterparty is who stands on the other side of the payment, which a return does not exchange."""
-    parties = {_local_name(party): party for party in _children(detail, "RltdPties")}
-    agents = {_local_name(agent): agent for agent in _children(detail, "RltdAgts")}
+    parties, agents = _children(detail, "RltdPties"), _children(detail, "RltdAgts")
     returned = shared.returned or _find(detail, "RtrInf") is not None
     side = "Dbtr" if (cents >= 0) != returned else "Cdtr"
     other = "Cdtr" if side == "Dbtr" else "Dbtr"
-    if not _is_named(parties, side) and _is_named(parties, other):
+    if parties and not _is_named(parties, side) and _is_named(parties, other):
         side = other
     iban = _text(parties.get(f"{side}Acct"), "Id", "IBAN")
     gv_code, primanota = (shared.gv_code, shared.primanota) if shared.gv_code else _transaction_code(detail)
@@ -286,16 +334,16 @@ def _row(shared: _Entry, detail: Element | None, entry: Element, cents: int) -> 
     )
 
 
-def _is_named(parties: dict[str, Element], side: str) -> bool:
+def _is_named(parties: dict[str, _Node], side: str) -> bool:
     return _party_name(parties.get(side)) is not None or _find(parties.get(f"{side}Acct"), "Id", "IBAN") is not None
 
 
-def _party_name(party: Element | None) -> str | None:
+def _party_name(party: _Node | None) -> str | None:
     """The name of a party; version 08 has a level more, and an agent instead of a party where a bank pays."""
     return _text(party, "Nm") or _text(party, "Pty", "Nm") or _text(party, "Agt", "FinInstnId", "Nm")
 
 
-def _purpose(shared: _Entry, detail: Element | None, entry: Element, parties: dict[str, Element], cents: int) -> str | None:
+def _purpose(shared: _Entry, detail: _Node | None, entry: _Node, parties: dict[str, _Node], cents: int) -> str | None:
     """References, creditor, original amount and remittance of a part, or the batch reference of an entry."""
     references = _find(detail, "Refs")
     tags = {
@@ -309,11 +357,11 @@ def _purpose(shared: _Entry, detail: Element | None, entry: Element, parties: di
     return purpose_of(tags, _remittance(detail))
 
 
-def _batch_reference(detail: Element | None, entry: Element) -> str | None:
+def _batch_reference(detail: _Node | None, entry: _Node) -> str | None:
     return _text(entry, "NtryDtls", "Btch", "PmtInfId") if detail is None else None
 
 
-def _creditor_id(creditor: Element | None) -> str | None:
+def _creditor_id(creditor: _Node | None) -> str | None:
     """The creditor identifier of a direct debit."""
     identity = _find(creditor, "Pty", "Id")
     if identity is None:
@@ -321,7 +369,7 @@ def _creditor_id(creditor: Element | None) -> str | None:
     return _text(identity, "PrvtId", "Othr", "Id") or _text(identity, "OrgId", "Othr", "Id")
 
 
-def _original_amount(shared: _Entry, detail: Element | None, entry: Element, cents: int) -> dict[str, str | None]:
+def _original_amount(shared: _Entry, detail: _Node | None, entry: _Node, cents: int) -> dict[str, str | None]:
     """The amount before charges or exchange and the charges, where the booked amount is another one."""
     details = _find(detail, "AmtDtls")
     if details is None:
@@ -338,16 +386,19 @@ def _original_amount(shared: _Entry, detail: Element | None, entry: Element, cen
     return {"OAMT": foreign + german_amount(amount), "COAM": german_amount(charge[0]) if charge else None}
 
 
-def _remittance(detail: Element | None) -> str | None:
+def _remittance(detail: _Node | None) -> str | None:
     """What the payer wrote, the references of documents, and why a payment came back."""
     information = _find(detail, "RmtInf")
-    lines = [line for part in _children(detail, "RmtInf") if _local_name(part) == "Ustrd" and (line := part.text or "").strip()]
+    if information is None:
+        lines = []
+    else:
+        lines = [line for part in information.all("Ustrd") if (line := part.element.text or "").strip()]
     texts = [joined_lines(lines, USTRD_WIDTH)]
-    if information is not None:
-        for structured in information.iterchildren("{*}Strd"):
+    if information is not None and information.child("Strd") is not None:
+        for structured in information.all("Strd"):
             texts.append(_text(structured, "CdtrRefInf", "Ref") or "")
             texts.append(_text(structured, "RfrdDocInf", "Nb") or "")
-            texts.extend((part.text or "").strip() for part in structured.iterchildren("{*}AddtlRmtInf"))
+            texts.extend((part.element.text or "").strip() for part in structured.all("AddtlRmtInf"))
     returned = _find(detail, "RtrInf")
     if returned is not None:
         texts.append(f"RETURN {_text(returned, 'Rsn', 'Cd') or _text(returned, 'Rsn', 'Prtry') or ''}".strip())
@@ -355,7 +406,7 @@ def _remittance(detail: Element | None) -> str | None:
     return " ".join(filter(None, texts)) or None
 
 
-def _part_cents(detail: Element, shared: _Entry) -> int | None:
+def _part_cents(detail: _Node, shared: _Entry) -> int | None:
     """The signed amount of a part of a batch in the currency of the entry; None if the file does not tell it."""
     amount = _amount(detail) or _amount(_find(detail, "AmtDtls", "TxAmt")) or _amount(_find(detail, "AmtDtls", "InstdAmt"))
     if amount is None or (amount[1] or shared.currency) != shared.currency:
@@ -365,7 +416,7 @@ def _part_cents(detail: Element, shared: _Entry) -> int | None:
     return _signed(detail, amount[0])
 
 
-def _transaction_code(element: Element | None) -> tuple[str | None, str | None]:
+def _transaction_code(element: _Node | None) -> tuple[str | None, str | None]:
     """The German transaction code and the primanota from a code like `NTRF+166+9248+997`."""
     code = _text(element, "BkTxCd", "Prtry", "Cd")
     parts = [*(code or "").split("+"), "", ""]
@@ -373,19 +424,19 @@ def _transaction_code(element: Element | None) -> tuple[str | None, str | None]:
     return gv_code, (parts[2].partition("/")[0] or None) if gv_code else None
 
 
-def _bic(agent: Element | None) -> str | None:
+def _bic(agent: _Node | None) -> str | None:
     return _text(agent, "BICFI") or _text(agent, "BIC")
 
 
-def _amount(element: Element | None) -> tuple[int, str] | None:
+def _amount(element: _Node | None) -> tuple[int, str] | None:
     """The unsigned cents and the currency of the amount in an element."""
     amount = _find(element, "Amt")
     if amount is None:
         return None
-    text = (amount.text or "").strip()
+    text = (amount.element.text or "").strip()
     if text.startswith(("-", "+")) or "," in text:
-        raise StatementFault(Reason.AMOUNT, amount.sourceline)
-    return cents_of(_without_float_error(text), amount.sourceline), amount.get("Ccy") or ""
+        raise StatementFault(Reason.AMOUNT, amount.line)
+    return cents_of(_without_float_error(text), amount.line), amount.element.get("Ccy") or ""
 
 
 def _without_float_error(text: str) -> str:
@@ -397,15 +448,15 @@ def _without_float_error(text: str) -> str:
     return str(hundredths) if abs(exact - hundredths) < FLOAT_ERROR else text
 
 
-def _signed(element: Element, cents: int) -> int:
+def _signed(element: _Node, cents: int) -> int:
     """Cents with the sign of the indicator beside them; raises if there is none."""
     indicator = _text(element, "CdtDbtInd")
     if indicator not in ("CRDT", "DBIT"):
-        raise StatementFault(Reason.FIELD_MISSING, element.sourceline)
+        raise StatementFault(Reason.FIELD_MISSING, element.line)
     return cents if indicator == "CRDT" else -cents
 
 
-def _day(element: Element | None) -> date | None:
+def _day(element: _Node | None) -> date | None:
     """The day as the bank wrote it, also of a time with its zone."""
     if element is None:
         return None
@@ -415,29 +466,35 @@ def _day(element: Element | None) -> date | None:
     try:
         return date.fromisoformat(text[:10])
     except ValueError as error:
-        raise StatementFault(Reason.DAY, element.sourceline) from error
+        raise StatementFault(Reason.DAY, element.line) from error
 
 
-def _find(element: Element | None, *names: str) -> Element | None:
+def _find(element: _Node | None, *names: str) -> _Node | None:
     for name in names:
         if element is None:
             return None
-        element = next(element.iterchildren(f"{{*}}{name}"), None)
+        element = element.child(name)
     return element
 
 
-def _children(element: Element | None, name: str) -> Iterator[Element]:
-    """The children of a child."""
+def _children(element: _Node | None, name: str) -> dict[str, _Node]:
+    """The children of a child by their names."""
     parent = _find(element, name)
-    return iter(()) if parent is None else parent.iterchildren()
+    return {} if parent is None else parent.by_name()
 
 
-def _text(element: Element | None, *names: str) -> str | None:
-    return _own_text(_find(element, *names))
+def _text(element: _Node | None, *names: str) -> str | None:
+    for name in names:
+        if element is None:
+            return None
+        element = element.child(name)
+    return _own_text(element)
 
 
-def _own_text(element: Element | None) -> str | None:
-    text = None if element is None else element.text
+def _own_text(element: _Node | None) -> str | None:
+    if element is None:
+        return None
+    text: str | None = element.element.text
     return (text.strip() or None) if text else None
 
 

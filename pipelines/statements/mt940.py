@@ -46,6 +46,7 @@ RESERVED = frozenset(map(str, range(35, 100))) - PURPOSE
 """Subfields of single banks behind those of the counterparty, such as `?70`: not a part of the name before them."""
 TAG_AT_START = re.compile(r"[A-Z]{4}\+")
 ULTIMATE = re.compile(r"(?:^|\n)ABW[AE]\+(.*?)(?=\n[A-Z]{4}\+|$)", re.S)
+ULTIMATE_MARK = "ABW"
 END, OWN_NOTES = "-", "NS"
 Row = tuple[object, ...]
 
@@ -89,10 +90,12 @@ def _fields(text: str) -> Iterator[tuple[int, str, str]]:
     if "@@:" in text:  # a line break of old transports
         text = text.replace("@@", "\n")
     number, name, value = 0, "", list[str]()
-    lines = [line.rpartition("{4:")[2] for line in re.split(r"\r\n|\n|\r", text)]
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    if "{4:" in text:
+        lines = [line.rpartition("{4:")[2] for line in lines]
     for place, line in enumerate(lines, 1):
-        match = FIELD.match(line)
-        if match or _is_end(line, lines[place : place + 1]):
+        match = FIELD.match(line) if line[:1] == ":" else None
+        if match or (line[:1] == "-" and _is_end(line, lines[place : place + 1])):
             if name:
                 yield number, name, "\n".join(value)
             number, name, value = place, match[1] if match else END, [match[2]] if match else []
@@ -210,8 +213,7 @@ def _row(message: _Message, line: int, entry: str, text: str) -> Row:
     subfields = _subfields(text)
     purpose = _purpose(subfields) if subfields else _unstructured(text, details)
     bank = subfields.get(BANK, "").strip()
-    accounts = ["".join(subfields[key].split()).upper() for key in (ACCOUNT, FOREIGN_IBAN) if key in subfields]
-    ultimate = ULTIMATE.search(purpose or "")
+    ultimate = ULTIMATE.search(purpose) if ULTIMATE_MARK in purpose else None
     return (
         _entry_day(value_on, entry_day, line) if entry_day else value_on,
         value_on,
@@ -221,12 +223,18 @@ def _row(message: _Message, line: int, entry: str, text: str) -> Row:
         subfields.get(BOOKING_TEXT),
         subfields.get("GVC") or (code[1:] if code[1:].isdecimal() else None),
         subfields.get(PRIMANOTA),
-        joined_lines((subfields[key] for key in NAME if key in subfields), PURPOSE_WIDTH),
-        next(filter(IBAN.fullmatch, accounts), None),
-        bank if BIC.fullmatch(bank) else None,
+        joined_lines([subfields[key] for key in NAME if key in subfields], PURPOSE_WIDTH),
+        _iban(subfields),
+        bank if bank and BIC.fullmatch(bank) else None,
         ultimate[1].replace("\n", " ").strip() if ultimate else None,
         message.is_notice or mark[0] == "E",
     )
+
+
+def _iban(subfields: dict[str, str]) -> str | None:
+    """The IBAN of the counterparty, where one of the fields for it is one."""
+    accounts = ["".join(subfields[key].split()).upper() for key in (ACCOUNT, FOREIGN_IBAN) if key in subfields]
+    return next((account for account in accounts if IBAN.fullmatch(account)), None)
 
 
 def _subfields(text: str) -> dict[str, str]:
@@ -238,23 +246,27 @@ def _subfields(text: str) -> dict[str, str]:
     if match is None:
         return {}
     subfields, key = {"GVC": match[1]}, ""
-    for part in text.replace("\n", "")[match.end() - 1 :].split(match[2])[1:]:
-        if part[:2] > key and (part[:2] in SUBFIELDS or (part[:2] in RESERVED and key >= BANK)):
-            key = part[:2]
+    mark = match[2]
+    for part in text.replace("\n", "")[match.end() - 1 :].split(mark)[1:]:
+        name = part[:2]
+        if name > key and (name in SUBFIELDS or (name in RESERVED and key >= BANK)):
+            key = name
             subfields[key] = part[2:]
         elif key:
-            subfields[key] += match[2] + part
+            subfields[key] += mark + part
     return subfields
 
 
 def _purpose(subfields: dict[str, str]) -> str:
     """The purpose, each SEPA tag in a line of its own."""
     paragraphs: list[list[str]] = []
-    for key in sorted(PURPOSE & subfields.keys()):
-        if not paragraphs or TAG_AT_START.match(subfields[key]):
+    for key, line in subfields.items():  # which stand in ascending order
+        if key not in PURPOSE:
+            continue
+        if not paragraphs or TAG_AT_START.match(line):
             paragraphs.append([])
-        paragraphs[-1].append(subfields[key])
-    return "\n".join(joined_lines(lines, PURPOSE_WIDTH) for lines in paragraphs)
+        paragraphs[-1].append(line)
+    return "\n".join([joined_lines(lines, PURPOSE_WIDTH) for lines in paragraphs])
 
 
 def _unstructured(text: str, details: str) -> str:

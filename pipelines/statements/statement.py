@@ -125,8 +125,8 @@ def with_balance_checked(statement: Statement) -> Statement:
 
 def with_period(statement: Statement) -> Statement:
     """The statement, with the days of its lines where the file names no period."""
-    days: list[date] = statement.bookings["booked_on"].to_list()
-    if not days:
+    days = statement.bookings["booked_on"]
+    if days.is_empty():
         return statement
     return replace(statement, first_day=statement.first_day or days[0], last_day=statement.last_day or days[-1])
 
@@ -149,7 +149,9 @@ def bookings_of_rows(rows: Sequence[Sequence[object]]) -> pl.DataFrame:
 
 def frame_of_rows(rows: Sequence[Sequence[object]]) -> pl.DataFrame:
     """Rows as they stand in the file, a tenth of the size that they have as rows."""
-    return pl.DataFrame(rows, schema=BOOKINGS, orient="row")
+    if not rows:
+        return BOOKINGS.to_frame()
+    return pl.DataFrame(dict(zip(BOOKINGS, zip(*rows, strict=True), strict=True)), schema=BOOKINGS)
 
 
 def tidy(frame: pl.DataFrame) -> pl.DataFrame:
@@ -163,10 +165,15 @@ def tidy(frame: pl.DataFrame) -> pl.DataFrame:
     tidied = tidied.with_columns(pl.when(pl.col(TEXTS) != "").then(pl.col(TEXTS)))
     if tidied.select(pl.any_horizontal(pl.col(TEXTS).str.len_chars() > TEXT_LENGTH).any()).item():
         raise StatementFault(Reason.TEXT_TOO_LONG)
-    days = tidied["booked_on"]
+    return in_order(tidied)
+
+
+def in_order(bookings: pl.DataFrame) -> pl.DataFrame:
+    """Bookings in the order of a file or its reverse, as the oldest first, pending ones last of their day."""
+    days = bookings["booked_on"]
     if len(days) > 1 and days[0] > days[-1]:
-        tidied = tidied.reverse()
-    return tidied.sort("booked_on", "pending", maintain_order=True)
+        bookings = bookings.reverse()
+    return bookings.sort("booked_on", "pending", maintain_order=True)
 
 
 def cents_of(text: str, line: int | None = None) -> int:
@@ -175,7 +182,7 @@ def cents_of(text: str, line: int | None = None) -> int:
     Currencies without a subunit are counted in hundredths as well: 500 yen are 50,000.
     """
     parts = _AMOUNT.fullmatch(text.strip())
-    if parts is None or not any(letter.isdigit() for letter in text):
+    if parts is None or not parts[0].strip("+-.,"):
         raise StatementFault(Reason.AMOUNT, line)
     cents = int(parts[2] or "0") * 100 + int((parts[3] or "").ljust(2, "0"))
     if cents > AMOUNT_LIMIT_CENTS:

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from analytics.frames import BOOKINGS, STORED_BOOKINGS
-from pipelines.fetching.merge import missing_bookings, reconcile
+from pipelines.fetching.merge import appended, missing_bookings, reconcile
 
 TODAY = date(2026, 11, 15)
 DEFAULTS = {"currency": "EUR", "pending": False}
@@ -191,3 +191,12 @@ def test_what_the_bank_has_is_what_is_stored(rounds: Any, data: st.DataObject) -
     full = bank.told(TODAY - timedelta(days=100), list)
     assert content(applied(ledger, full)) == content(full)
     assert ledger["id"].is_unique().all()
+
+
+@given(texts=st.lists(st.sampled_from(("1 -100 rewe", "1 -200 aldi", "2 -100 rewe p")), max_size=8), count=st.integers(0, 8))
+def test_bookings_that_only_grow_need_no_pairing(texts: list[str], count: int) -> None:
+    told = bookings("\n".join(texts))
+    before = stored(told.head(count))
+    short, whole = appended(told, before.height), reconcile(before, told)
+    assert short.added.equals(whole.added)
+    assert (short.changed.height, short.gone) == (whole.changed.height, whole.gone) == (0, ())

@@ -21,6 +21,7 @@ from pipelines.banks.base import (
     EnterTan,
     Failed,
     FieldsMissing,
+    LoginFate,
     Medium,
     MediumClass,
     Method,
@@ -37,7 +38,7 @@ from pipelines.banks.base import (
     WrongCredentials,
 )
 from pipelines.dialogues import steps
-from pipelines.dialogues.steps import LoginAnswer, Phase
+from pipelines.dialogues.steps import Phase
 from warehouse.errors import DatabaseUnavailable, NotOffered, OutOfTurn
 
 METHODS = ChooseMethod((Method("1", "chipTAN"), Method("942", "pushTAN", "Auf Ihr Telefon.")))
@@ -192,12 +193,20 @@ class TestFaults:
 
 class TestLogins:
     @pytest.mark.parametrize("fault", [*NAMED, *OURS])
-    def test_only_a_refused_login_must_be_entered_anew(self, fault: type[Exception]) -> None:
-        answers: dict[type[Exception], LoginAnswer] = {
-            WrongCredentials: LoginAnswer.REFUSED,
-            AccessLocked: LoginAnswer.LOCKED,
+    def test_a_login_counts_as_lost_unless_the_fault_says_otherwise(self, fault: type[Exception]) -> None:
+        fates: dict[type[Exception], LoginFate] = {
+            WrongCredentials: LoginFate.REFUSED,
+            AccessLocked: LoginFate.LOCKED,
+            FieldsMissing: LoginFate.UNSENT,
+            Unreachable: LoginFate.UNSENT,
+            ScaNeeded: LoginFate.ACCEPTED,
         }
-        assert steps.login_answer(fault()) is answers.get(fault)
+        assert steps.login_fate(fault()) is fates.get(fault, LoginFate.LOST)
+
+    def test_a_payment_of_unknown_outcome_stays_so_when_its_login_must_be_entered_again(self) -> None:
+        assert steps.asking_for_login(steps.unknown_outcome(), "").step == Failed(Code.OUTCOME_UNKNOWN)
+        failed = steps.after_fault(Unreachable(), pays=True, first=True)
+        assert steps.asking_for_login(failed, "Bitte").messages == [{"code": "BA1012", "details": "Bitte"}]
 
 
 class TestTime:

@@ -6,8 +6,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from pipelines.banks.base import BankFault, NoAnswer, Unreachable
+from pipelines.banks.base import BankFault, NoAnswer
 from pipelines.banks.fints.bank import FintsConnector
+from pipelines.banks.fints.connection import turned_away
 from pipelines.banks.fints_bank.bank import FintsBank
 from pipelines.banks.fints_bank.customers import BankTransport
 
@@ -31,7 +32,7 @@ class Line:
         self._watch(message)
         delivery = self._bank.answer(message, self._now)
         if delivery.transport in (BankTransport.MAINTENANCE, BankTransport.UNAVAILABLE):
-            raise Unreachable
+            raise turned_away()
         if delivery.transport is BankTransport.CUT:
             raise NoAnswer
         return delivery.message

@@ -1,10 +1,11 @@
-"""The store of logins at banks, over all accesses and tenants: how often each was used without its customer, and which ones banks
-have refused.
+"""The store of logins at banks, over all accesses and tenants: how often each was used without its customer, which ones banks
+have refused, and how often each was sent since its bank has answered.
 
 A bank may be asked at most so often a day, whoever asks, and locks a login after three wrong PINs, whoever sends them. A refused
 PIN is therefore never sent again, and a login with a refused PIN, or a locked one, is not used without its customer until it is
-entered anew. What is known of a login outlives its accesses and belongs to no tenant: a row has nothing but keyed hashes of the
-login and of its secrets, the bank, and days, times and numbers. Without the vault's keys nobody can tell which login it is about.
+entered anew. Attempts are counted before they are made (the rules: `pipelines/banks/login_attempts.py`). What is known of a login
+outlives its accesses and belongs to no tenant: a row has nothing but keyed hashes of the login and of its secrets, the bank, and
+days, times and numbers. Without the vault's keys nobody can tell which login it is about.
 """
 
 import json
@@ -17,7 +18,7 @@ from sqlalchemy import ColumnElement, and_, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from warehouse.postgres.database import Owner
-from warehouse.postgres.tables import Access, Provider, RefusedLogin, UnattendedSessions
+from warehouse.postgres.tables import Access, LoginAttempt, Provider, RefusedLogin, UnattendedSessions
 from warehouse.secrets.vault import Vault
 
 SESSIONS, REFUSALS = "unattended sessions", "refused logins"
@@ -25,6 +26,7 @@ SESSIONS, REFUSALS = "unattended sessions", "refused logins"
 COUNT_DAYS = 3
 """Counts of earlier days are deleted: only that of the current day, in the zone of the settings, matters."""
 REFUSAL_DAYS = 90
+ATTEMPT_DAYS = 90
 
 
 def clock(owner: Owner) -> datetime:
@@ -80,7 +82,7 @@ def _counted_hash(owner: Owner, vault: Vault, access: Access) -> bytes:
     """The keyed hash under which the login of an access is counted. A login that is published is used by many people: then the
     access counts by itself.
     """
-    is_published = owner.session.scalars(select(Provider.published_logins).where(Provider.id == access.provider_id)).one()
+    is_published = owner.session.get_one(Provider, access.provider_id).published_logins
     return vault.keyed_hash(SESSIONS, access.login_hash + (access.id.bytes if is_published else b""))
 
 
@@ -95,35 +97,37 @@ class LoginTrace:
 
 def trace(owner: Owner, vault: Vault, provider_id: UUID, login_hash: bytes, credentials: Mapping[str, str]) -> LoginTrace:
     """The trace of a login. One that is published is used by many people: then it counts for each user."""
-    is_published = owner.session.scalars(select(Provider.published_logins).where(Provider.id == provider_id)).one()
+    is_published = owner.session.get_one(Provider, provider_id).published_logins
     whose = owner.user_id.bytes if is_published and owner.user_id is not None else b""
     login = vault.keyed_hash(REFUSALS, login_hash + whose)
     secrets = json.dumps(sorted(credentials.items())).encode()
     return LoginTrace(provider_id, login, vault.keyed_hash(REFUSALS, login + secrets))
 
 
-def refusal(owner: Owner, login: LoginTrace, entered_at: datetime | None, *, attended: bool) -> RefusedLogin | None:
-    """Why a login must not be used; None if it may be. `entered_at` is the time at which the customer entered it, None for just
-    now; `attended` says whether the customer is waiting.
+def refusals(owner: Owner, login: LoginTrace) -> Sequence[RefusedLogin]:
+    """What the bank has refused of a login, the newest first."""
+    newest_first = RefusedLogin.refused_at.desc()
+    return owner.session.scalars(select(RefusedLogin).where(_is_of(login)).order_by(newest_first)).all()
+
+
+def stopping_refusal(
+    rows: Sequence[RefusedLogin], login: LoginTrace, entered_at: datetime | None, *, attended: bool
+) -> RefusedLogin | None:
+    """Which of its refusals stops a login; None if it may be used. `entered_at` is when the customer entered it, None
+    for just now; `attended` says whether the customer is waiting.
 
     A customer who waits may use a login of which another PIN was refused, and the bank then says whether it is right. What the
     bank has locked must be entered anew.
     """
-    rows = _rows(owner, login)
     refused_secrets = [row for row in rows if row.secret_hash == login.secret_hash and not row.locked]
     holds = [row for row in rows if row.held and entered_at is not None and row.refused_at >= entered_at]
     stopping = [row for row in holds if row.locked or not attended]
     return next(iter(refused_secrets + stopping), None)
 
 
-def is_held(owner: Owner, login: LoginTrace) -> bool:
-    """Whether a login is not used without its customer."""
-    return any(row.held for row in _rows(owner, login))
-
-
 def is_refused(owner: Owner, login: LoginTrace) -> bool:
     """Whether the bank has refused the secrets of a login."""
-    return any(row.secret_hash == login.secret_hash and not row.locked for row in _rows(owner, login))
+    return any(row.secret_hash == login.secret_hash and not row.locked for row in refusals(owner, login))
 
 
 def record_refusal(owner: Owner, login: LoginTrace, *, locked: bool) -> None:
@@ -154,9 +158,56 @@ def purge_old_refusals(owner: Owner) -> int:
     return len(owner.session.scalars(delete(RefusedLogin).where(is_old).returning(RefusedLogin.refused_at)).all())
 
 
-def _rows(owner: Owner, login: LoginTrace) -> Sequence[RefusedLogin]:
-    newest_first = RefusedLogin.refused_at.desc()
-    return owner.session.scalars(select(RefusedLogin).where(_is_of(login)).order_by(newest_first)).all()
+@dataclass(frozen=True)
+class LoginAttempts:
+    """How often the secrets of a login were sent since an answer was heard, when last, and when the bank accepted them last."""
+
+    unanswered: int = 0
+    sent_at: datetime | None = None
+    accepted_at: datetime | None = None
+
+
+def attempts(owner: Owner, login: LoginTrace) -> tuple[LoginAttempts, datetime]:
+    """The attempts with the secrets of a login, and the time by the clock of the database. Jobs with one login run one after the
+    other, so that nobody changes them meanwhile.
+    """
+    always = select(func.now().label("clock")).subquery()
+    columns = (LoginAttempt.unanswered, LoginAttempt.sent_at, LoginAttempt.accepted_at)
+    statement = select(always.c.clock, *columns).select_from(always.outerjoin(LoginAttempt, _is_attempt(login)))
+    clock_time, unanswered, *times = owner.session.execute(statement).one()._tuple()
+    return LoginAttempts(unanswered or 0, *times), clock_time
+
+
+def store_attempts(owner: Owner, login: LoginTrace, counts: LoginAttempts) -> None:
+    """Stores the attempts with the secrets of a login."""
+    if counts.sent_at is None:
+        return
+    values = {"unanswered": counts.unanswered, "sent_at": counts.sent_at, "accepted_at": counts.accepted_at}
+    statement = insert(LoginAttempt).values(
+        login_hash=login.login_hash, provider_id=login.provider_id, secret_hash=login.secret_hash, **values
+    )
+    keys = ["login_hash", "provider_id", "secret_hash"]
+    owner.session.execute(statement.on_conflict_do_update(index_elements=keys, set_=values))
+
+
+def accept(owner: Owner, login: LoginTrace) -> None:
+    """Notes that the bank has accepted the secrets of a login now."""
+    values = {"unanswered": 0, "accepted_at": func.clock_timestamp()}
+    owner.session.execute(update(LoginAttempt).where(_is_attempt(login)).values(values))
+
+
+def purge_old_attempts(owner: Owner) -> int:
+    """Deletes attempts with logins that were not used for long; returns how many. A login counts as never accepted then."""
+    is_old = LoginAttempt.sent_at < func.now() - func.make_interval(0, 0, 0, ATTEMPT_DAYS)
+    return len(owner.session.scalars(delete(LoginAttempt).where(is_old).returning(LoginAttempt.sent_at)).all())
+
+
+def _is_attempt(login: LoginTrace) -> ColumnElement[bool]:
+    return and_(
+        LoginAttempt.login_hash == login.login_hash,
+        LoginAttempt.provider_id == login.provider_id,
+        LoginAttempt.secret_hash == login.secret_hash,
+    )
 
 
 def _is_of(login: LoginTrace) -> ColumnElement[bool]:

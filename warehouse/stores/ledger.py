@@ -4,6 +4,7 @@ Rows are written as arrays in one statement: single rows take ten times as long,
 statements number the changes themselves (`next_serial`); a trigger for each row would take as long as the rows.
 """
 
+import hashlib
 from collections.abc import Sequence
 from datetime import date
 from typing import Any
@@ -46,15 +47,36 @@ CHANGE = text(
 )
 NEXT_SERIAL = text("SELECT next_serial(:user)")
 BATCH_ROWS = 10_000
+NULL, BETWEEN_VALUES, BETWEEN_ROWS = chr(1), chr(31), chr(30)
+"""What no text has, since bookings are checked for control characters."""
+COLUMNS = sql.SQL(", ").join(
+    sql.SQL("t.{}::text" if kind == pl.Boolean else "t.{}").format(sql.Identifier(name)) for name, kind in BOOKINGS.items()
+)
 SELECTED = sql.SQL(
     "SELECT t.tenant_id, t.id, t.user_id, t.product_id, {columns}, t.sequence, t.batch FROM transactions t "
     "JOIN products p ON p.id = t.product_id JOIN accesses a ON a.id = p.access_id "
     "WHERE (a.expires_at IS NULL OR a.expires_at > now())"
-).format(
-    columns=sql.SQL(", ").join(
-        sql.SQL("t.{}::text" if kind == pl.Boolean else "t.{}").format(sql.Identifier(name)) for name, kind in BOOKINGS.items()
-    )
+).format(columns=COLUMNS)
+OF_PRODUCT = sql.SQL(
+    "SELECT t.id, {columns} FROM transactions t "
+    "WHERE t.tenant_id = %(tenant)s AND t.user_id = %(user)s AND t.product_id = %(product)s AND {condition} ORDER BY t.sequence"
 )
+IN_WINDOW = OF_PRODUCT.format(columns=COLUMNS, condition=sql.SQL("t.batch IS NULL AND (t.booked_on >= %(since)s OR t.pending)"))
+WINDOW_PRINT = text(
+    sql.SQL(
+        "SELECT count(*), "
+        "encode(sha256(convert_to(coalesce(string_agg({row}, chr(30) ORDER BY t.sequence), ''), 'UTF8')), 'hex') "
+        "FROM transactions t WHERE t.tenant_id = :tenant AND t.user_id = :user AND t.product_id = :product "
+        "AND t.batch IS NULL AND (t.booked_on >= :since OR t.pending)"
+    )
+    .format(
+        row=sql.SQL(" || chr(31) || ").join(
+            sql.SQL("coalesce(CAST(t.{} AS text), chr(1))").format(sql.Identifier(name)) for name in BOOKINGS
+        )
+    )
+    .as_string()
+)
+IN_BATCH = OF_PRODUCT.format(columns=COLUMNS, condition=sql.SQL("t.batch = %(batch)s"))
 OF_USER = SELECTED + sql.SQL(
     " AND t.tenant_id = %(tenant)s AND p.user_id = %(user)s AND (%(booking)s::uuid IS NULL OR t.id = %(booking)s)"
     " ORDER BY t.sequence"
@@ -64,8 +86,25 @@ OF_USERS = SELECTED + sql.SQL(" AND p.user_id = ANY(%(users)s) ORDER BY p.user_i
 
 def window(owner: Owner, product: Product, since: date) -> pl.DataFrame:
     """The bank's bookings of a product since a day, and all pending ones, in the order in which they arrived."""
-    condition = Transaction.batch.is_(None) & ((Transaction.booked_on >= since) | Transaction.pending)
-    return _read(owner, product, condition)
+    return _read(owner, product, IN_WINDOW, since=since)
+
+
+def unchanged_rows(owner: Owner, product: Product, since: date, bookings: pl.DataFrame) -> int | None:
+    """How many bookings the window has, if the frame begins with just these, unchanged and in order; None if it does not.
+
+    The database compares: after most refreshes nothing or little is new, and no stored booking need be read.
+    """
+    owner.session.flush()
+    values = {"tenant": owner.tenant, "user": product.user_id, "product": product.id, "since": since}
+    count, stored_print = owner.session.execute(WINDOW_PRINT, values).one()._tuple()
+    return int(count) if count <= bookings.height and fingerprint(bookings.head(count)) == stored_print else None
+
+
+def fingerprint(bookings: pl.DataFrame) -> str:
+    """A hash of bookings in their order, which `WINDOW_PRINT` computes of stored ones."""
+    columns = [pl.col(name).cast(pl.String).fill_null(NULL) for name in BOOKINGS]
+    rows = bookings.select(pl.concat_str(columns, separator=BETWEEN_VALUES)).to_series()
+    return hashlib.sha256(BETWEEN_ROWS.join(rows).encode()).hexdigest()
 
 
 def whole(owner: Owner, booking: UUID | None = None) -> pl.DataFrame:
@@ -80,7 +119,7 @@ def of_users(owner: Owner, users: Sequence[UUID]) -> pl.DataFrame:
 
 def batch(owner: Owner, product: Product, name: str) -> pl.DataFrame:
     """The bookings of a product that were pushed in a batch."""
-    return _read(owner, product, Transaction.batch == name)
+    return _read(owner, product, IN_BATCH, batch=name)
 
 
 def add(owner: Owner, product: Product, bookings: pl.DataFrame, batch: str | None = None) -> None:
@@ -124,8 +163,7 @@ def _arrays(part: pl.DataFrame) -> dict[str, list[Any]]:
     return {name: part[name].to_list() for name in BOOKINGS}
 
 
-def _read(owner: Owner, product: Product, condition: Any) -> pl.DataFrame:
-    columns = [Transaction.id, *(getattr(Transaction, name) for name in BOOKINGS)]
-    statement = owner.rows(Transaction).with_only_columns(*columns).where(Transaction.product_id == product.id, condition)
-    rows = owner.session.execute(statement.order_by(Transaction.sequence)).all()
-    return pl.DataFrame([(str(row[0]), *row[1:]) for row in rows], schema=STORED_BOOKINGS, orient="row")
+def _read(owner: Owner, product: Product, query: sql.Composed, **values: Any) -> pl.DataFrame:
+    owner.session.flush()
+    whose = {"tenant": owner.tenant, "user": product.user_id, "product": product.id}
+    return frames.read_frame(owner, query, whose | values, STORED_BOOKINGS)

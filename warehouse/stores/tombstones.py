@@ -35,6 +35,7 @@ KEPT_TABLES = {
     "throttles": "counts of failed logins by a hash, deleted within the hour",
     "unattended_sessions": "counts by a keyed hash, deleted after three days",
     "refused_logins": "keyed hashes of logins that banks have refused, deleted after ninety days",
+    "login_attempts": "keyed hashes of logins that were sent to banks, deleted ninety days after their last use",
     "models_in_use": "trained models, which have sums over the letters of many lines",
     "fetch_counts": "numbers of fetches by bank and outcome",
     "fetch_days": "numbers and durations of fetches by bank, day and outcome, deleted after ninety days",

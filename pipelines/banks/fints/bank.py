@@ -17,6 +17,8 @@ from pipelines.banks.base import (
     Failed,
     FetchRequest,
     FieldsMissing,
+    LoginFate,
+    NoAnswer,
     Offer,
     Order,
     Part,
@@ -40,6 +42,8 @@ FINTS = "fints"
 DEMO_BLZ = "99999991"
 DEMO_PRODUCT_ID = "KONTORDEMO"
 """The product id at our own simulated bank, which wants any."""
+FATES = (LoginFate.UNSENT, LoginFate.TURNED_AWAY, LoginFate.LOST, LoginFate.ACCEPTED)
+"""From the one that says least of the login in a call to the one that says most."""
 T = TypeVar("T")
 Connect = Callable[[str], AbstractContextManager[Connection]]
 
@@ -66,7 +70,8 @@ class FintsConnector:
         channels = tuple(tuple(kind for kind in ProductCategory if kind in group) for group in groups)
         cards = (Capability.CARDS,) if has_cards else ()
         form = form_of(address)
-        return Offer(form.fields, (Capability.ACCOUNTS, *cards, Capability.DEPOTS), channels, form.hint)
+        capabilities = (Capability.ACCOUNTS, *cards, Capability.DEPOTS)
+        return Offer(form.fields, capabilities, channels, form.hint, one_attempt=True)
 
     def fetch(self, request: FetchRequest) -> Iterator[Part]:
         """One session: the header, then every requested product. Raises `ScaNeeded` where the customer must confirm."""
@@ -90,7 +95,10 @@ class FintsConnector:
         from pipelines.banks.fints import paying
 
         caller, login, address = self._caller(request)
-        stored_state = read_state(state, caller.user_id)
+        try:
+            stored_state = read_state(state, caller.user_id)
+        except Unusable as fault:
+            raise _unsent(fault)  # noqa: B904  the same fault
         go_on = dialogue.resume if stored_state.draft is None else paying.resume
         return self._turn(go_on(caller, stored_state, reply, request), login, address, request.now)
 
@@ -105,7 +113,7 @@ class FintsConnector:
     def verify_payee(self, request: FetchRequest, name: str, iban: str) -> Payee:  # noqa: ARG002  FinTS asks only with an order
         """Not possible without a payment."""
         self._caller(request)
-        raise Unusable
+        raise _unsent(Unusable())
 
     def parameters(self, provider: CatalogueBank, now: datetime) -> BankParameters:
         """What a bank tells everybody about itself."""
@@ -129,6 +137,7 @@ class FintsConnector:
 
     def _run(self, flow: Flow[T], login: Login, address: str, now: datetime) -> Generator[Part, None, T]:
         """Carries the messages of a flow to the bank and its answers back; yields the parts, and returns the result."""
+        watch = LoginWatch()
         with self._connect(address) as connection:
             answer: Answer | BankFault | None = None
             while True:
@@ -136,12 +145,19 @@ class FintsConnector:
                     item = flow.throw(answer) if isinstance(answer, BankFault) else flow.send(answer)
                 except StopIteration as end:
                     result: T = end.value
-                    return result
-                if isinstance(item, FintsMessage):
-                    answer = _answer(connection, item, login, now)
-                else:
+                    return replace(result, login=watch.fate) if isinstance(result, Turn) else result
+                except BankFault as fault:
+                    if not fault.refuses_login:
+                        fault.login_fate = watch.fate
+                    raise
+                if not isinstance(item, FintsMessage):
                     answer = None
                     yield item
+                elif watch.may_send(item):
+                    answer = _answer(connection, item, login, now)
+                    watch.note(item, answer)
+                else:
+                    answer = NoAnswer()
 
     def _caller(self, request: FetchRequest) -> tuple[FintsCaller, Login, str]:
         """Who asks, with what, and where; raises the faults of a login that need not be sent to be refused."""
@@ -164,6 +180,38 @@ class FintsConnector:
         if provider.blz == DEMO_BLZ:
             return self._demo_url
         return (provider.address or addresses.address_of(provider.blz)) if self._product_id else None
+
+
+class LoginWatch:
+    """What becomes of the PIN in a call, message by message: every signed one carries it."""
+
+    def __init__(self) -> None:
+        self.fate = LoginFate.UNSENT
+
+    def may_send(self, message: FintsMessage) -> bool:
+        """Whether a message may be sent: none that carries a PIN of which nobody knows whether the bank has refused it."""
+        return message.anonymous or self.fate is not LoginFate.LOST
+
+    def note(self, message: FintsMessage, answer: Answer | BankFault) -> None:
+        """Takes the answer to a message into account. A PIN that was accepted once stays so for the call."""
+        if not message.anonymous and self.fate is not LoginFate.ACCEPTED:
+            self.fate = max(self.fate, _fate_in(message, answer), key=FATES.index)
+
+
+def _fate_in(message: FintsMessage, answer: Answer | BankFault) -> LoginFate:
+    """What an answer says of the PIN in its message: accepted without any error alone."""
+    if isinstance(answer, BankFault):
+        return answer.login_fate
+    if not answer.belongs_to(message.dialogue, message.number):
+        return LoginFate.LOST
+    is_positive = any(item.code[0] in "03" for item in answer.all_codes()) and not answer.errors()
+    return LoginFate.ACCEPTED if is_positive else LoginFate.TURNED_AWAY
+
+
+def _unsent(fault: BankFault) -> BankFault:
+    """The fault, which came before anything was sent."""
+    fault.login_fate = LoginFate.UNSENT
+    return fault
 
 
 def _answer(connection: Connection, message: FintsMessage, login: Login, now: datetime) -> Answer | BankFault:

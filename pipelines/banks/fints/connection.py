@@ -8,15 +8,18 @@ import base64
 import binascii
 import ipaddress
 import ssl
+from functools import cache
 from types import TracebackType
 from urllib.parse import urlsplit
 
 import httpx
 
-from pipelines.banks.base import NoAnswer, Unreachable, Unusable
+from pipelines.banks.base import LoginFate, NoAnswer, Unreachable, Unusable
 
 MAX_ANSWER_BYTES = 20 * 1024 * 1024
 TIMEOUT = httpx.Timeout(60, connect=10)
+BROKEN = frozenset((httpx.codes.INTERNAL_SERVER_ERROR, httpx.codes.BAD_GATEWAY, httpx.codes.GATEWAY_TIMEOUT))
+"""Statuses behind which the bank may have worked on the message."""
 HEADERS = {"Content-Type": "application/octet-stream", "User-Agent": "Kontor", "Accept-Encoding": "identity"}
 
 
@@ -41,12 +44,18 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
+@cache
+def _certificates() -> ssl.SSLContext:
+    """The roots of the system. They are read once: that takes longer than a whole login."""
+    return ssl.create_default_context()
+
+
 class Connection:
     """A connection for one dialogue. Use it in a `with` block."""
 
     def __init__(self, url: str, transport: httpx.BaseTransport | None = None) -> None:
         self._url = check_address(url)
-        verify = ssl.create_default_context() if url.startswith("https:") else False
+        verify = _certificates() if url.startswith("https:") else False
         self._client = httpx.Client(
             verify=verify, timeout=TIMEOUT, follow_redirects=False, trust_env=False, transport=transport, headers=HEADERS
         )
@@ -59,12 +68,12 @@ class Connection:
 
     def post(self, message: bytes) -> bytes:
         """The bank's answer to a message. Raises `Unreachable` if the bank has not taken it, `NoAnswer` if nobody knows, and
-        `Unusable` for something else than an answer.
+        `Unusable` for something else than an answer. Each says what became of the login in the message.
         """
         try:
             with self._client.stream("POST", self._url, content=base64.b64encode(message)) as response:
                 if response.status_code != httpx.codes.OK:
-                    raise Unreachable
+                    raise turned_away(LoginFate.LOST if response.status_code in BROKEN else LoginFate.TURNED_AWAY)
                 content = self._limited(response)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.UnsupportedProtocol) as error:
             raise Unreachable from error
@@ -81,10 +90,17 @@ class Connection:
         return bytes(content)
 
 
+def turned_away(fate: LoginFate = LoginFate.TURNED_AWAY) -> Unreachable:
+    """The fault of a bank whose door answers instead of it."""
+    fault = Unreachable()
+    fault.login_fate = fate
+    return fault
+
+
 def _decoded(content: bytes) -> bytes:
     """The message in base64, with line breaks or without; a page of maintenance is no answer."""
     if content.lstrip()[:1] == b"<":
-        raise Unreachable
+        raise turned_away()
     if content.startswith(b"HNHBK:"):  # some banks answer errors in clear
         return content
     try:

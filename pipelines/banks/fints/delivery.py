@@ -290,7 +290,7 @@ def bookings_frame(history: History, account: FintsAccount) -> "pl.DataFrame":
     from analytics.frames import BOOKINGS
     from pipelines.statements.camt import read_camt
     from pipelines.statements.mt940 import read_mt940
-    from pipelines.statements.statement import tidy
+    from pipelines.statements.statement import in_order
 
     if history.order == "DKKKU":
         frame = cards.card_bookings(history.booked)
@@ -312,7 +312,7 @@ def bookings_frame(history: History, account: FintsAccount) -> "pl.DataFrame":
         *(statement.bookings.with_columns(pending=pl.lit(True)) for statement in pending),
     ]
     frame = pl.concat(frames) if frames else pl.DataFrame(schema=BOOKINGS)
-    return tidy(frame.filter(pl.col("booked_on") >= history.first_day))
+    return in_order(frame.filter(pl.col("booked_on") >= history.first_day))
 
 
 def _joined(pages: Sequence[bytes]) -> bytes:

@@ -1,5 +1,7 @@
 """CAMT.052 and CAMT.053: what is written is read, in both versions, and what banks do with batches, returns and pages."""
 
+import ast
+import inspect
 from datetime import date
 from xml.sax.saxutils import escape
 
@@ -9,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
+from pipelines.statements import camt as reader
 from pipelines.statements.reading import read
 from pipelines.statements.statement import DayBalance, Difference, Reason, Statement, StatementFault, Subject
 from tests.pipelines.statements.rendering import OWN_BIC, OWN_IBAN, Line, camt, camt_balance, element, frame_of, histories
@@ -221,3 +224,12 @@ class TestTexts:
         moment = "<BookgDt><DtTm>2026-03-31T23:30:00+02:00</DtTm></BookgDt>"
         content = document(entry("1.00").replace("<BookgDt><Dt>2026-03-02</Dt></BookgDt>", moment))
         assert only(content).bookings.select(pl.col("booked_on")).item() == date(2026, 3, 31)
+
+
+def test_every_element_that_is_looked_up_is_listed() -> None:
+    lookups = {"_find", "_text", "_children"}
+    calls = [node for node in ast.walk(ast.parse(inspect.getsource(reader))) if isinstance(node, ast.Call)]
+    named = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id in lookups]
+    names = {argument.value for call in named for argument in call.args if isinstance(argument, ast.Constant)}
+    assert len(names) > 50
+    assert names <= reader.LOOKED_UP

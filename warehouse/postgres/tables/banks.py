@@ -253,6 +253,21 @@ class RefusedLogin(Base):
     refused_at: Mapped[datetime] = mapped_column(index=True)
 
 
+class LoginAttempt(Base):
+    """How often the secrets of a login were sent to its bank since an answer was heard. Outlives the accesses; holds no id of a
+    person.
+    """
+
+    __tablename__ = "login_attempts"
+
+    login_hash: Mapped[bytes] = mapped_column(primary_key=True)
+    provider_id: Mapped[UUID] = mapped_column(ForeignKey("providers.id"), primary_key=True)
+    secret_hash: Mapped[bytes] = mapped_column(primary_key=True)
+    unanswered: Mapped[int]
+    sent_at: Mapped[datetime] = mapped_column(index=True)
+    accepted_at: Mapped[datetime | None]
+
+
 class UnattendedSessions(Base):
     """How many sessions a login had at its bank on a day without the customer. Outlives the accesses; holds no id of a person."""
 

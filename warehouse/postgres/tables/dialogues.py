@@ -50,5 +50,7 @@ class Dialogue(Identified, OwnedByUser, Base):
     """How often the bank was polled in the current step."""
     cancelled: Mapped[bool] = mapped_column(server_default="false")
     """Whether the customer has cancelled a payment before confirming anything."""
+    login_entered_at: Mapped[datetime | None]
+    """When the customer entered the login of the dialogue; None for that of the access, or one that was entered to begin it."""
     client_id: Mapped[UUID | None]
     api_key_id: Mapped[UUID | None]
