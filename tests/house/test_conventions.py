@@ -68,9 +68,9 @@ def test_dagster_is_imported_only_by_its_shell() -> None:
     assert [path for path in paths if not path.startswith(shell)] == []
 
 
-@pytest.mark.parametrize("path", [path.relative_to(ROOT).as_posix() for path in SOURCES])
-def test_every_module_says_what_belongs_there(path: str) -> None:
-    assert ast.get_docstring(ast.parse((ROOT / path).read_text())), path
+def test_every_module_says_what_belongs_there() -> None:
+    silent = [path.relative_to(ROOT).as_posix() for path in SOURCES if not ast.get_docstring(ast.parse(path.read_text()))]
+    assert silent == []
 
 
 def stores() -> list[str]:
