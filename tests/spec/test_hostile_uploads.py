@@ -51,8 +51,8 @@ def replaced(content: bytes, before: str, after: str) -> bytes:
 
 
 REFUSED: dict[str, tuple[bytes, str]] = {
-    "a zip bomb": (zipped(b"0" * 50_000_000), "ist ein Archiv"),
-    "a zip bomb in gzip": (gzip.compress(b"0" * 50_000_000), "ist ein Archiv"),
+    "a zip bomb": (zipped(b"0" * 2 * MAX_BYTES), "ist ein Archiv"),
+    "a zip bomb in gzip": (gzip.compress(b"0" * 2 * MAX_BYTES, 1), "ist ein Archiv"),
     "a spreadsheet": (zipped(b"<xml/>", "xl/workbook.xml"), "ist ein Archiv"),
     "an old spreadsheet": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\x00" * 2000, ""),
     "a program": (b"\x7fELF\x02\x01\x01" + bytes(range(256)) * 20, ""),
