@@ -33,8 +33,8 @@ check: $(VENV)/.dev  ## format, lint, types, import contracts, and all tests tha
 	@$(MAKE) --no-print-directory lint
 	$(BIN)/python -m pytest -q -m "not thorough and not service" -n 2 --dist loadfile --no-loadscope-reorder
 
-thorough: $(VENV)/.dev compiled simulated  ## slow tests that rarely fail: before a release
-	$(BIN)/python -m pytest -m thorough -n 2 --dist loadfile --no-loadscope-reorder
+thorough: $(VENV)/.dev compiled simulated  ## slow tests that rarely fail, and all generated examples: before a release
+	EXAMPLES=all $(BIN)/python -m pytest -m "thorough or hypothesis" -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: $(VENV)/.dev  ## format, lint (with the rules of bandit), types, import contracts
 	$(BIN)/ruff format --check .

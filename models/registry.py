@@ -14,15 +14,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from models.categoriser.file import write_atomically
-from models.categoriser.model import Categoriser
 from models.categoriser.storage import CategoryModel, load
 from models.errors import ModelError, ModelUnknown, ModelUnreadable, PromotionRefused
 from models.evaluation.gates import objections
 from models.evaluation.metrics import Figure
+
+if TYPE_CHECKING:
+    from models.categoriser.model import Categoriser
 
 SHIPPED = Path(__file__).parent / "artefacts" / "categoriser.npz"
 SHIPPED_REPORT = SHIPPED.with_suffix(".json")
@@ -68,8 +70,10 @@ class RegisteredModel:
     figures: Mapping[str, Figure]
 
 
-def shipped() -> Categoriser:
+def shipped() -> "Categoriser":
     """The model that comes with the package."""
+    from models.categoriser.model import Categoriser
+
     return Categoriser.load(SHIPPED)
 
 

@@ -209,10 +209,8 @@ def evaluate(
     for name, one in evaluated_models.items():
         if one.facts.get("world", {}).get("seed") == world.seed:
             raise NothingToLearn(f"{name} has learned from the world of seed {world.seed}: evaluate it on another one")
-    evaluations = {
-        name: tagger.evaluate(Tagger(one), world, _progress_of(name, on_progress), times)
-        for name, one in evaluated_models.items()
-    }
+    taggers = [Tagger(one) for one in evaluated_models.values()]
+    evaluations = dict(zip(evaluated_models, tagger.evaluate_each(taggers, world, on_progress, times), strict=True))
     report_of = {name: experiment.evaluation_report(evaluated_models[name], evaluations[name], world) for name in evaluations}
     candidate, incumbent = report_of[model.version], report_of[incumbent_model.version]
     bookings = (evaluations[name].bookings for name in (model.version, incumbent_model.version))
@@ -393,7 +391,3 @@ def _read_note(folder: Path, name: str) -> str:
     if not path.exists():
         raise ModelUnknown(_NO_NOTE[name])
     return path.read_text()
-
-
-def _progress_of(version: str, on_progress: Progress) -> Progress:
-    return lambda step, share: on_progress(f"{step} {version}", share)

@@ -24,27 +24,38 @@ settings.register_profile("house", deadline=None, max_examples=30)  # a busy mac
 settings.load_profile("house")
 LONG = (
     "cli/test_up",
-    "spec/test_openapi",
+    "pipelines/test_erasure",
+    "pipelines/test_training",
     "browser/test_form",
+    "reliability/test_restart",
+    "spec/test_openapi",
     "spec/test_webform",
     "reliability/test_fetches",
+    "pipelines/test_buckets",
     "reliability/test_dialogues",
-    "pipelines/test_erasure",
-    "pipelines/test_backfills",
-    "pipelines/test_training",
-    "reliability/test_restart",
-    "pipelines/test_engine",
     "pipelines/test_assets",
     "house/test_docs",
+    "pipelines/test_tenant_models",
+    "browser/test_demo",
+    "reliability/test_fints_payments",
+    "pipelines/test_backfills",
+    "spec/test_accesses",
+    "reliability/test_full_disk",
+    "reliability/test_standstill",
+    "simulator/test_simulation",
+    "analytics/test_suite_properties",
+    "pipelines/test_engine",
+    "pipelines/test_dialogue_machine",
     "client/test_story",
     "models/test_shipped",
     "simulator/test_calibration",
+    "pipelines/test_at_once",
 )
 """Files that take longest, the longest first: whoever begins with them does not wait for one of them at the end."""
 
 
-SERVICES = frozenset({"homes", "browser"})
-"""Fixtures that start a database, a service or a browser. `make check` leaves out every test that uses one."""
+SERVICES = frozenset({"homes", "browser", "everywhere", "elsewhere"})
+"""Fixtures that start a database, a service, a cluster or a browser. `make check` leaves out every test that uses one."""
 
 
 @pytest.hookimpl(tryfirst=True)

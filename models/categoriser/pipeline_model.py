@@ -17,7 +17,6 @@ from typing import Any, Self
 
 import numpy as np
 import polars as pl
-import skops.io
 from numpy.typing import NDArray
 
 from models.categoriser import file, scoring
@@ -57,7 +56,9 @@ class PipelineCategoriser:
     @cached_property
     def content(self) -> bytes:
         """The classifier as a skops archive; equal classifiers give equal bytes."""
-        return _renumbered(skops.io.dumps(self.classifier))
+        from skops.io import dumps  # which takes longer to load than all the rest of the service
+
+        return _renumbered(dumps(self.classifier))
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -126,19 +127,23 @@ def untrusted_types(content: bytes, trusted_types: Sequence[str] = ()) -> list[s
 
     Random states are among them although skops trusts them: it hands their positions to numpy unchecked.
     """
+    from skops.io import get_untrusted_types
+
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         loaders = set(_LOADER.findall(archive.read(_SCHEMA).decode()))
-    refused = set(skops.io.get_untrusted_types(data=content)) - {*OWN_TYPES, *trusted_types}
+    refused = set(get_untrusted_types(data=content)) - {*OWN_TYPES, *trusted_types}
     return sorted(refused | {name for name in loaders if name.startswith("Random")})
 
 
 def _classifier(content: bytes, name: str, trusted_types: Sequence[str]) -> Any:
+    from skops.io import loads
+
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             size = sum(member.file_size for member in archive.infolist())
         fits = size <= file.MAX_ARRAY_BYTES
         refused = untrusted_types(content, trusted_types) if fits else []
-        classifier = skops.io.loads(content, trusted=[*OWN_TYPES, *trusted_types]) if fits and not refused else None
+        classifier = loads(content, trusted=[*OWN_TYPES, *trusted_types]) if fits and not refused else None
     except Exception as error:  # a damaged archive fails in any of a dozen ways
         raise ModelUnreadable(f"{name}: {type(error).__name__} while reading") from error
     if not fits:

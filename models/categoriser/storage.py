@@ -7,7 +7,6 @@ from typing import Any, Protocol
 import polars as pl
 
 from models.categoriser import file
-from models.categoriser.model import Categoriser
 
 
 class CategoryModel(Protocol):
@@ -39,6 +38,8 @@ class CategoryModel(Protocol):
 def load(path: Path, trusted_types: Sequence[str] = ()) -> CategoryModel:
     """The model of a file; `ModelUnreadable` if the file is damaged, altered or not a model."""
     if file.names(path) != file.PIPELINE_ARRAYS:
+        from models.categoriser.model import Categoriser  # loads numba, which a worker does without until a model changes
+
         return Categoriser.load(path)
     from models.categoriser.pipeline_model import PipelineCategoriser  # loads scikit-learn
 

@@ -8,6 +8,7 @@ that it has against it. Tables without intervals are computed by it (`models.eva
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import polars as pl
@@ -53,12 +54,19 @@ def figure(frame: pl.DataFrame, measure: Measure, by: str | None = "user", times
     value = float(measure.formula(sums.sum(axis=0)))
     if count < 2:
         return Figure(value, value, value, frame.height)
-    resamples = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=times)
-    values = measure.formula(resamples @ sums)
+    values = measure.formula(_resamples(count, times, seed) @ sums)
     if np.isnan(values).all():
         return Figure(value, value, value, frame.height)
     low, high = np.nanquantile(values, (0.025, 0.975))
     return Figure(value, float(low), float(high), frame.height)
+
+
+@lru_cache(maxsize=4)
+def _resamples(count: int, times: int, seed: int) -> Floats:
+    """How often each of `count` groups is drawn in each of `times` resamples. Most figures of a world have the same groups."""
+    drawn = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=times).astype(np.float64)
+    drawn.setflags(write=False)
+    return drawn
 
 
 def ratio(part: pl.Expr, whole: pl.Expr | None = None) -> Measure:

@@ -3,7 +3,7 @@
 Here the tagger, the truth and the real lines come together. The figures themselves are in `models.evaluation.tables`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,9 +43,29 @@ class TaggedWorld:
 
 def evaluate(tagger: Tagger, world: World = TEST_WORLD, on_progress: Progress = silent, times: int = 1000) -> LabelledEvaluation:
     """Every figure of the tagger in a simulated world and on real lines, with intervals from `times` resamples."""
-    reduced_tagger = without_unseen_partners(tagger)
-    tagged_world = _concat(tag_corpus(part, tagger, reduced_tagger) for part in simulate_parts(world, on_progress=on_progress))
-    on_progress("examine", 0.0)
+    (evaluation,) = evaluate_each([tagger], world, on_progress, times)
+    return evaluation
+
+
+def evaluate_each(
+    taggers: Sequence[Tagger], world: World, on_progress: Progress = silent, times: int = 1000
+) -> list[LabelledEvaluation]:
+    """The same of several taggers; simulating the world, which takes longer than tagging it, is done once."""
+    reduced_taggers = [without_unseen_partners(tagger) for tagger in taggers]
+    parts = [
+        [tag_corpus(part, tagger, reduced) for tagger, reduced in zip(taggers, reduced_taggers, strict=True)]
+        for part in simulate_parts(world, on_progress=on_progress)
+    ]
+    worlds = [_concat(parts_of_tagger) for parts_of_tagger in zip(*parts, strict=True)]
+    evaluations: list[LabelledEvaluation] = []
+    for tagged_world, tagger in zip(worlds, taggers, strict=True):
+        on_progress("examine", len(evaluations) / len(taggers))
+        evaluations.append(_examine(tagged_world, tagger, times))
+    on_progress("examine", 1.0)
+    return evaluations
+
+
+def _examine(tagged_world: TaggedWorld, tagger: Tagger, times: int) -> LabelledEvaluation:
     evaluation = evaluate_tags(tagged_world.tags, tagged_world, times=times)
     figures = (
         dict(evaluation.figures)
@@ -54,7 +74,6 @@ def evaluate(tagger: Tagger, world: World = TEST_WORLD, on_progress: Progress = 
         | unwrapping_figures(tagged_world, times)
         | reality_figures(tagger, times)
     )
-    on_progress("examine", 1.0)
     return LabelledEvaluation(evaluation.bookings, figures, _baselines(tagged_world, evaluation, times))
 
 
@@ -159,10 +178,9 @@ def _unseen_partners(partner_of: Mapping[str, str]) -> set[str]:
     return {partner_of[brand] for brand in brands.filter(pl.col("split") != 0)["brand"]} - in_training - {UNKNOWN}
 
 
-def _concat(parts: Iterator[TaggedWorld]) -> TaggedWorld:
-    worlds = list(parts)
+def _concat(parts: Sequence[TaggedWorld]) -> TaggedWorld:
     return TaggedWorld(
-        *(pl.concat([getattr(part, name) for part in worlds]) for name in ("transactions", "truth", "texts", "tags"))
+        *(pl.concat([getattr(part, name) for part in parts]) for name in ("transactions", "truth", "texts", "tags"))
     )
 
 

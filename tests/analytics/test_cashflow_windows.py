@@ -14,6 +14,7 @@ from analytics.analyses.cashflow.items import item_days
 from analytics.analyses.cashflow.window import TOTAL_KIND
 from analytics.trees.cashflow import TOTAL, time_item
 from tests.analytics.households import AS_OF_DAY, households, take_snapshot
+from tests.support.examples import examples
 
 KEYS = ["user", "level", "tag"]
 FIRST = AS_OF_DAY - timedelta(days=900)
@@ -41,7 +42,7 @@ def sums_by_kind(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.group_by(*KEYS, kind.alias("kind")).agg(pl.sum("cents")).pivot("kind", index=KEYS, values="cents")
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(LIMITS, LIMITS, VIEWS)
 def test_months_quarters_and_years_of_a_window_add_up_to_its_total(
     one: date | None, other: date | None, view: tuple[str, str]
@@ -59,7 +60,7 @@ def test_months_quarters_and_years_of_a_window_add_up_to_its_total(
     assert nonzero.join(finest, on=[*KEYS, "item", "cents"], how="anti").is_empty(), "no week or month of the window is missing"
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(DAYS, DAYS, st.integers(1, 24))
 def test_windows_that_follow_each_other_add_up_to_the_window_of_both(one: date, other: date, months: int) -> None:
     first, last = sorted((one, other))

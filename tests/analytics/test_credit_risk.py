@@ -18,6 +18,7 @@ from analytics.analyses.snapshot import snapshot
 from analytics.analyses.suite import SuiteCache
 from analytics.frames import AS_OF, PRODUCTS
 from tests.analytics.households import book, household, monthly, rent, salary
+from tests.support.examples import examples
 
 AS_OF_DAY = date(2026, 6, 16)
 CARD = scorecard()
@@ -67,7 +68,7 @@ value = st.floats(-1, 12_000, allow_nan=False)
 
 
 @given(st.sampled_from(CARD.signals), value, value, st.fixed_dictionaries(dict.fromkeys(CARD.names, value)))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_a_worse_value_never_gives_more_points_or_a_better_class(
     signal: Any, one: float, other: float, others: dict[str, float]
 ) -> None:

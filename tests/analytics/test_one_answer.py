@@ -87,7 +87,7 @@ def test_a_refund_goes_to_the_same_contract_in_any_company() -> None:
     users = [f"user {number:02}" for number in range(12)]
     whole = pl.concat([policies(user) for user in users]).select(TAGGED_BOOKINGS.names())
     together = analyse(whole, PRODUCTS.to_frame(), dates(*users))["contract_bookings"]
-    for user in users:
+    for user in users[::4]:
         alone = analyse(whole.filter(user=user), PRODUCTS.to_frame(), dates(user))["contract_bookings"]
         assert_frame_equal(alone, together.filter(user=user))
 

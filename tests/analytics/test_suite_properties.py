@@ -23,6 +23,7 @@ from models.simulator import simulate
 from tests.analytics.households import book, household, monthly, rent, salary
 from tests.analytics.identities import BOOKED, CHECKS, Looked, quarters_and_years_are_their_months
 from tests.support import worlds
+from tests.support.examples import examples
 
 TODAY = date(2026, 6, 30)
 EARLIER = [date(2024, 2, 29), date(2025, 3, 17), date(2025, 12, 31), date(2026, 5, 31)]
@@ -168,7 +169,7 @@ def drawn(lines: list[dict[str, Any]]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=BOOKED)
 
 
-@settings(max_examples=6, derandomize=True)
+@settings(max_examples=examples(6), derandomize=True)
 @given(bookings)
 def test_whatever_is_said_of_any_bookings_adds_up(lines: list[dict[str, Any]]) -> None:
     result = look(drawn(lines), TODAY, NOTHING, "nobody")

@@ -3,8 +3,6 @@
 import re
 from collections import Counter
 
-import pytest
-
 from tests.house.test_security_rows import REASON_LENGTH, ROOT, TEST, written_in
 
 COUNTS = {1: 27, 2: 11, 3: 19, 4: 10, 5: 9, 6: 35, 7: 18, 8: 7, 9: 7, 10: 29, 11: 14, 12: 9, 13: 13, 14: 9, 15: 13, 16: 16, 17: 7}
@@ -35,16 +33,30 @@ def test_requirements_are_complete_and_in_order() -> None:
     assert len(ROWS) == len(re.findall(r"^\| V\d+\.\d+\.\d+ \| \d \|", PAGE, re.M)), "a row is not well formed"
 
 
-@pytest.mark.parametrize(("name", "how", "reason"), [(row[0], row[3], row[4]) for row in ROWS], ids=[row[0] for row in ROWS])
-def test_a_requirement_names_what_exists(name: str, how: str, reason: str) -> None:
-    for test in TEST.findall(reason):
-        path, _, inside = test.partition("::")
-        assert inside in written_in(path), test
-    for path in SOURCE.findall(how + reason):
-        assert (ROOT / path).exists(), path
-    assert " | " not in how + reason, "a cell too many"
-    assert how != "–" or status(reason) in ("not applicable", "open"), "nothing is said about how it is met"
-    assert status(reason) == "met, with a test" or len(reason) >= REASON_LENGTH or ID.search(reason), name
+def faults(how: str, reason: str) -> list[str]:
+    """What is wrong with a row."""
+    tests = [test.partition("::") for test in TEST.findall(reason)]
+    is_open = status(reason) in ("not applicable", "open")
+    rules = {
+        "a cell too many": " | " not in how + reason,
+        "nothing is said about how it is met": how != "–" or is_open,
+        "too short a reason": status(reason) == "met, with a test" or len(reason) >= REASON_LENGTH or ID.search(reason),
+    }
+    return [
+        *(f"no test {path}::{inside}" for path, _, inside in tests if inside not in written_in(path)),
+        *(f"no file {path}" for path in SOURCE.findall(how + reason) if not (ROOT / path).exists()),
+        *(name for name, is_kept in rules.items() if not is_kept),
+    ]
+
+
+def test_a_requirement_names_what_exists() -> None:
+    assert {row[0]: faults(row[3], row[4]) for row in ROWS if faults(row[3], row[4])} == {}
+
+
+def test_a_wrong_row_has_faults() -> None:
+    reason = "`tests/house/test_asvs.py::test_nobody_wrote`"
+    assert faults("–", reason) == [f"no test {reason.strip('`')}", "nothing is said about how it is met"]
+    assert faults("`api/nowhere.py`", "No test | why") == ["no file api/nowhere.py", "a cell too many", "too short a reason"]
 
 
 def test_what_is_open_is_listed_once() -> None:

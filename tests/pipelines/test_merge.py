@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from analytics.frames import BOOKINGS, STORED_BOOKINGS
 from pipelines.fetching.merge import appended, missing_bookings, reconcile
+from tests.support.examples import examples
 
 TODAY = date(2026, 11, 15)
 DEFAULTS = {"currency": "EUR", "pending": False}
@@ -172,7 +173,7 @@ EVENTS = st.one_of(
 ROUNDS = st.lists(st.tuples(st.lists(EVENTS, max_size=8), st.integers(20, 45)), min_size=1, max_size=6)
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(50), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(rounds=ROUNDS, data=st.data())
 def test_what_the_bank_has_is_what_is_stored(rounds: Any, data: st.DataObject) -> None:
     """Multiset in = multiset out, over any history and any windows."""

@@ -16,6 +16,7 @@ from pipelines.fetching.statement_merge import fold_statements
 from pipelines.statements.reading import read
 from tests.pipelines.statements.rendering import Line, camt, fitting, histories, mt940, sparkasse_csv
 from tests.pipelines.test_merge import bookings
+from tests.support.examples import examples
 
 TEXTS = ("booked_on", "amount_cents", "purpose", "counterparty_name", "counterparty_iban")
 VIEWS: dict[str, Callable[[list[Line]], bytes]] = {
@@ -76,7 +77,7 @@ def content(frame: pl.DataFrame, columns: Any = TEXTS) -> Counter[Any]:
 
 
 @given(uploads())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_any_order_and_overlap_gives_the_history(drawn: tuple[list[Line], list[tuple[str, list[Line]]]]) -> None:
     history, files = drawn
     expected = Counter((line.booked_on, line.cents, line.purpose, line.name or None, line.iban) for line in history)
@@ -84,7 +85,7 @@ def test_any_order_and_overlap_gives_the_history(drawn: tuple[list[Line], list[t
 
 
 @given(uploads(), st.randoms())
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_the_order_of_the_files_changes_nothing(drawn: tuple[list[Line], list[tuple[str, list[Line]]]], chance: Any) -> None:
     _, files = drawn
     shuffled = list(files)
@@ -94,7 +95,7 @@ def test_the_order_of_the_files_changes_nothing(drawn: tuple[list[Line], list[tu
 
 
 @given(uploads())
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_the_view_that_tells_most_stays(drawn: tuple[list[Line], list[tuple[str, list[Line]]]]) -> None:
     """CAMT has everything; a CSV that comes later takes nothing away."""
     history, files = drawn

@@ -26,6 +26,7 @@ from pipelines.fetching import push, store
 from pipelines.fetching.store import BankAnswer, FetchJob
 from pipelines.results import corrections
 from tests.support.copies import Copy
+from tests.support.examples import examples
 from tests.support.stack import DEMO, Customer, Stack, TenantUnderTest, wait_until
 from warehouse import patience
 from warehouse.errors import Busy, FromBank, NotFound
@@ -202,7 +203,7 @@ def frame(rows: Sequence[Any]) -> pl.DataFrame:
 
 
 @settings(
-    max_examples=25,
+    max_examples=examples(25),
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.data_too_large],
 )

@@ -201,9 +201,10 @@ def test_what_has_not_changed_is_not_sent_again(r1: TenantUnderTest, http: httpx
     assert not unchanged()
 
 
-def test_fifty_thousand_in_one_request(r1: TenantUnderTest) -> None:
+@pytest.mark.parametrize("count", [10_500, pytest.param(50_000, marks=pytest.mark.thorough)])
+def test_thousands_in_one_request(r1: TenantUnderTest, count: int) -> None:
     customer = r1.customer()
-    key = customer.connected("test_many_50000")
+    key = customer.connected(f"test_many_{count}")
     product = customer.access(key)["bankprodukte"][0]["id"]
     bookings = customer.bookings(key, product, tag="true")
     assert without_tags(bookings) == customer.bookings(key, product)

@@ -15,6 +15,7 @@ from pipelines.statements import camt as reader
 from pipelines.statements.reading import read
 from pipelines.statements.statement import DayBalance, Difference, Reason, Statement, StatementFault, Subject
 from tests.pipelines.statements.rendering import OWN_BIC, OWN_IBAN, Line, camt, camt_balance, element, frame_of, histories
+from tests.support.examples import examples
 
 SPACE = "urn:iso:std:iso:20022:tech:xsd:camt.053.001"
 
@@ -44,7 +45,7 @@ def column(content: bytes, name: str) -> list[object]:
 
 class TestWhatIsWrittenIsRead:
     @given(histories(), st.sampled_from(("02", "08")), st.sampled_from(("052", "053")), st.integers(-(10**8), 10**8))
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=examples(60), deadline=None)
     def test_every_field(self, history: list[Line], version: str, kind: str, opening: int) -> None:
         statement = only(camt(history, version, kind, opening))
         assert statement.format == f"CAMT.{kind}.001.{version}"

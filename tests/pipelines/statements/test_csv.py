@@ -12,6 +12,7 @@ from pipelines.statements.reading import read
 from pipelines.statements.statement import Difference, Reason, StatementFault, Subject
 from tests.pipelines.statements.rendering import OWN_IBAN, Line, frame_of, histories
 from tests.pipelines.statements.samples import SAMPLES, Sample
+from tests.support.examples import examples
 
 VOLKSBANK = next(sample for sample in SAMPLES if sample.format == "Volksbank")
 NAMES = [f"{sample.format} {place}" for place, sample in enumerate(SAMPLES)]
@@ -100,7 +101,7 @@ def test_a_text_in_quotes_may_hold_separators_and_lines() -> None:
 
 
 @given(histories(), st.sampled_from(("utf-8-sig", "utf-8", "cp1252", "utf-16")), st.booleans())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_what_is_written_is_read(history: list[Line], encoding: str, newest_first: bool) -> None:
     """As a file of the Volksbank, whose lines have nearly every field."""
     days = [date(2026, 1, 1 + place) for place in range(len(history))]

@@ -10,6 +10,7 @@ from polars.testing import assert_frame_equal
 from pipelines.statements.reading import read
 from pipelines.statements.statement import DayBalance, Difference, Reason, Statement, StatementFault, Subject
 from tests.pipelines.statements.rendering import Line, fitting, frame_of, histories, mt940
+from tests.support.examples import examples
 
 
 def message(*fields: str, account: str = "37050198/1802057", opening: str = "C260301EUR100,00", end: str = "-") -> bytes:
@@ -32,7 +33,7 @@ ONE = (":61:2603020302D10,00NTRFNONREF", ":62F:C260302EUR90,00")
 
 class TestWhatIsWrittenIsRead:
     @given(histories().map(lambda history: [fitting(line) for line in history]), st.integers(0, 10**8), st.integers(1, 9))
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=examples(60), deadline=None)
     def test_every_field_over_all_pages(self, history: list[Line], opening: int, page_lines: int) -> None:
         for encoding in ("utf-8", "latin-1"):
             statement = only(mt940(history, opening, page_lines=page_lines).encode(encoding))

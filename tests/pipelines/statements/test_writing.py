@@ -15,6 +15,7 @@ from pipelines.statements.reading import read
 from pipelines.statements.statement import tidy
 from pipelines.statements.writing import ExportAccount, camt_file, csv_file
 from tests.pipelines.statements.rendering import OWN_BIC, OWN_IBAN, german_iban, histories, numbers
+from tests.support.examples import examples
 
 NOW = datetime(2026, 11, 16, 11, 30, tzinfo=UTC)
 TEXTS = st.text(st.characters(exclude_categories=("Cs", "Cc", "Cn", "Zl", "Zp")), max_size=300)
@@ -74,7 +75,7 @@ def account(bookings: pl.DataFrame, **about: object) -> ExportAccount:
 
 
 @given(booking_frames())
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_camt_comes_back_the_same(bookings: pl.DataFrame) -> None:
     (statement,) = read(camt_file([account(bookings, owner_name="Erika & Max", bic=OWN_BIC)], NOW))
     assert statement.bookings.to_dicts() == bookings.to_dicts()
@@ -82,7 +83,7 @@ def test_camt_comes_back_the_same(bookings: pl.DataFrame) -> None:
 
 
 @given(booking_frames())
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_csv_comes_back_the_same(bookings: pl.DataFrame) -> None:
     statements = read(csv_file([account(bookings)]))
     found = pl.concat([statement.bookings for statement in statements])
@@ -90,7 +91,7 @@ def test_csv_comes_back_the_same(bookings: pl.DataFrame) -> None:
 
 
 @given(st.lists(booking_frames(3), min_size=2, max_size=3))
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_several_accounts_in_one_file(frames: list[pl.DataFrame]) -> None:
     accounts = [ExportAccount(f"konto-{number}", "Konto", frame, currency="EUR") for number, frame in enumerate(frames)]
     statements = read(camt_file(accounts, NOW))
@@ -102,7 +103,7 @@ def test_several_accounts_in_one_file(frames: list[pl.DataFrame]) -> None:
 
 
 @given(histories())
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @example([])
 def test_references_stand_in_their_own_elements(history: list[object]) -> None:
     """So that other programs find them."""
