@@ -4,6 +4,7 @@ All checks of `/ready` are bounded in time, whatever a store does: whoever watch
 and not hang as well. Those who ask at the same time share one look at the stores (`SharedChecks`).
 """
 
+import asyncio
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
@@ -17,6 +18,7 @@ from api.schemas.health import Alive, Readiness
 from api.services import AppServices, ReadinessCheck, Services, StoreReport
 from models.errors import ModelError
 from pipelines import operations
+from pipelines.operations import Survey
 from pipelines.results import tags
 from warehouse import disk
 from warehouse.errors import DatabaseUnavailable, KeysMissing
@@ -33,6 +35,7 @@ CHECKS_BY_STORE = {"database": ("database", "keys", "work"), "lake": ("lake",), 
 NO_ANSWER = ReadinessCheck(UNAVAILABLE, f"no answer within {LOOK_SECONDS:.0f} seconds")
 DATABASE_SILENT = ReadinessCheck(UNAVAILABLE, "the database does not answer")
 WORK_UNKNOWN = ReadinessCheck(DEGRADED, "the database does not tell")
+SURVEY = "survey"
 routes = router("", "Health")
 
 
@@ -62,13 +65,30 @@ async def get_readiness(services: AppServices) -> Response:
 @routes.get("/metrics", response_class=MetricsResponse, openapi_extra=PUBLIC)
 async def get_metrics(services: AppServices) -> Response:
     """Metrics in Prometheus' text format."""
-    report = await _look(services)
+    report, survey = await asyncio.gather(_look(services), _survey(services))
     metrics.note_model(stands_in=report.checks["model"].status != OK)
     if report.checks["disk"] != NO_ANSWER:
         for usage in disk.usages(services.settings):
             metrics.DISK_USED.labels(usage.place).set(usage.share_used)
     severities = {name: SEVERITIES.index(check.status) for name, check in report.checks.items()}
-    return MetricsResponse(metrics.exposition() + metrics.work_exposition(severities, report.work))
+    return MetricsResponse(metrics.exposition() + metrics.work_exposition(severities, report.work, survey))
+
+
+async def _survey(services: Services) -> Survey | None:
+    """How fresh everything is, or was a minute ago; None if database or lake do not tell in time."""
+    if SURVEY not in services.last_surveys:
+        surveys = await services.surveys.run({SURVEY: partial(_take_survey, services)}, LOOK_SECONDS)
+        if (survey := surveys.get(SURVEY)) is not None:
+            services.last_surveys[SURVEY] = survey
+        return survey
+    return services.last_surveys[SURVEY]
+
+
+def _take_survey(services: Services) -> Survey | None:
+    try:
+        return operations.read_survey(services.database, services.lake, services.settings, datetime.now(UTC))
+    except (*DATABASE_ERRORS, OSError):
+        return None
 
 
 async def _look(services: Services) -> StoreReport:

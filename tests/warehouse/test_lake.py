@@ -78,6 +78,15 @@ def test_some_buckets_and_columns_are_read_in_the_order_of_buckets(lake: Lake) -
     assert lake.read(NUMBERS, []).is_empty()
 
 
+def test_the_last_write_of_a_table_is_told(lake: Lake) -> None:
+    assert lake.last_written_at(NUMBERS) is None
+    lake.write(NUMBERS, 17, numbers(1), {})
+    lake.write(NUMBERS, 3, numbers(1), {})
+    moment = lake.last_written_at(NUMBERS)
+    assert moment is not None
+    assert moment == lake.storage.written_at("numbers/bucket=003/part.parquet")
+
+
 def test_where_nothing_is_there_the_frame_is_empty(lake: Lake) -> None:
     assert_frame_equal(lake.read(NUMBERS), NUMBERS.schema.to_frame())
     assert_frame_equal(lake.scan(NUMBERS).collect(), NUMBERS.schema.to_frame())

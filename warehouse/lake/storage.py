@@ -170,6 +170,16 @@ class Storage:
         when: datetime = self.filesystem.modified(self.at(path))
         return when.astimezone(UTC) if when.tzinfo else when.replace(tzinfo=UTC)
 
+    def last_written_at(self, folder: str) -> datetime | None:
+        """When a file below a folder was last written, in UTC, by one listing; None if there is none."""
+        if self.local:
+            paths = map(self.at, self.find(folder))
+            seconds = [status.st_mtime for path in paths if (status := files.status(Path(path))) is not None]
+            return datetime.fromtimestamp(max(seconds), UTC) if seconds else None
+        details = self.filesystem.find(self.at(folder), detail=True).values()
+        moments = [entry.get("LastModified") or entry.get("created") for entry in details]
+        return max((moment.astimezone(UTC) for moment in moments if moment is not None), default=None)
+
     @contextmanager
     def lock(self, folder: str) -> Iterator[None]:
         """Keeps other processes of this machine from changing files of the folder. Object stores have no locks."""
