@@ -167,8 +167,7 @@ class Storage:
 
     def written_at(self, path: str) -> datetime:
         """When a file was last written, in UTC."""
-        when: datetime = self.filesystem.modified(self.at(path))
-        return when.astimezone(UTC) if when.tzinfo else when.replace(tzinfo=UTC)
+        return _in_utc(self.filesystem.modified(self.at(path)))
 
     def last_written_at(self, folder: str) -> datetime | None:
         """When a file below a folder was last written, in UTC, by one listing; None if there is none."""
@@ -176,9 +175,9 @@ class Storage:
             paths = map(self.at, self.find(folder))
             seconds = [status.st_mtime for path in paths if (status := files.status(Path(path))) is not None]
             return datetime.fromtimestamp(max(seconds), UTC) if seconds else None
-        details = self.filesystem.find(self.at(folder), detail=True).values()
-        moments = [entry.get("LastModified") or entry.get("created") for entry in details]
-        return max((moment.astimezone(UTC) for moment in moments if moment is not None), default=None)
+        entries = self.filesystem.find(self.at(folder), detail=True)  # the listing of an object store has the times
+        moments = (entry.get("LastModified") or self.filesystem.modified(path) for path, entry in entries.items())
+        return max(map(_in_utc, moments), default=None)
 
     @contextmanager
     def lock(self, folder: str) -> Iterator[None]:
@@ -207,6 +206,10 @@ class Storage:
             except FileNotFoundError:  # its writer has finished
                 continue
         return swept_files
+
+
+def _in_utc(moment: datetime) -> datetime:
+    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def retry_read(read: Callable[[], T]) -> T:
