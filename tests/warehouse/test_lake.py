@@ -15,6 +15,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from analytics.frames import SchemaDiffers
+from tests.support.object_store import new_bucket
 from tests.warehouse.dying import HEIGHT, NAMES, NUMBERS, PIECES, SLOT, numbers
 from warehouse.errors import BackfillNeeded, Invalid, LakeDamaged, NameTaken, NotFound
 from warehouse.files import UNFINISHED_PREFIX
@@ -29,9 +30,11 @@ LONG_AFTER = datetime(2100, 1, 1, tzinfo=UTC)
 REFUSED = "disabled by configuration|Table with name .* does not exist"
 
 
-@pytest.fixture(params=["folder", "file", "memory"])
+@pytest.fixture(params=["folder", "file", "memory", pytest.param("s3", marks=pytest.mark.thorough)])
 def lake(request: pytest.FixtureRequest, tmp_path: Path) -> Lake:
     locations = {"folder": f"{tmp_path}/a lake's", "file": f"file://{tmp_path}/lake", "memory": f"memory://{uuid4()}/lake"}
+    if request.param == "s3":
+        locations["s3"] = f"s3://{new_bucket(request.getfixturevalue('store'))}/kontor/lake"
     lake = Lake(locations[request.param])
     lake.prepare(64)
     return lake
