@@ -8,6 +8,7 @@ events of the run, behind the login of the Dagster UI.
 import logging
 import runpy
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import dagster._core.origin
@@ -23,13 +24,13 @@ def install() -> None:
     """Makes this process and its runs log JSON lines."""
     configure()
     dagster._utils.log.configure_loggers = configure  # programs of Dagster call it when they start
-    dagster._loggers.create_console_logger = run_logger
+    dagster._loggers.create_console_logger = run_logger  # type: ignore[attr-defined]  # which it imports from where it is made
     dagster._core.origin.get_python_environment_entry_point = entry_point
 
 
-def entry_point(executable: str) -> list[str]:
+def entry_point(executable_path: str) -> Sequence[str]:
     """The beginning of the command of every program that Dagster itself starts, as the daemon does the server of our code."""
-    return [executable, "-m", "pipelines.dagster_process", "dagster"]
+    return [executable_path, "-m", "pipelines.dagster_process", "dagster"]
 
 
 def configure(*_arguments: Any, **_options: Any) -> None:

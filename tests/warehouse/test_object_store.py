@@ -59,7 +59,7 @@ def test_whoever_is_killed_leaves_the_old_file_or_the_new_one(lake: Lake, writes
     for _ in range(writes):
         assert writer.stdout.readline()
     writer.send_signal(signal.SIGKILL)  # while the next one is being written, mostly
-    finished = int((writer.stdout.read().split() or [writes + 1])[-1])
+    finished = int((writer.stdout.read().split() or [str(writes + 1)])[-1])
     writer.wait()
     frame = lake.read(NUMBERS)
     (version,) = frame["version"].unique()
