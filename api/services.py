@@ -21,6 +21,7 @@ from weakref import WeakValueDictionary
 from zoneinfo import ZoneInfo
 
 import structlog
+from cachetools import TTLCache
 from fastapi import Depends, Request
 from starlette.concurrency import run_in_threadpool
 
@@ -31,6 +32,7 @@ from api.http.shared_checks import SharedChecks
 from pipelines import shared_models, tombstones
 from pipelines.banks.base import Connector
 from pipelines.banks.connectors import connectors
+from pipelines.operations import Survey
 from pipelines.results import live
 from warehouse import logs, patience
 from warehouse.errors import Busy, KontorError, TooLate
@@ -70,6 +72,8 @@ SPARE_SLOTS = 1
 CROWD_NICENESS = 10
 MONITOR_WAIT_SECONDS = 0.3
 """Enough to replace a connection that a restart of the database has ended."""
+SURVEY_LIFETIME_SECONDS = 60
+"""A survey counts all accesses, which takes a while with millions of them: no process makes one more often."""
 MONITOR_OPTIONS = "-c statement_timeout=1000"
 PAUSES_SECONDS = (0.1, 0.2, 0.4, 0.8)
 log = structlog.get_logger("services")
@@ -164,6 +168,9 @@ class Services:
     monitor: Database
     """A connection for health checks, so that they neither wait for requests nor keep them waiting."""
     store_checks: SharedChecks[StoreReport]
+    surveys: SharedChecks[Survey | None]
+    """Looks at how fresh everything is, for the metrics."""
+    last_surveys: TTLCache[str, Survey]
     connections: Connections
     reads: Connections
     callers: Callers
@@ -202,6 +209,8 @@ class Services:
             database=database,
             monitor=Database(settings.database_url, pool=1, wait_seconds=MONITOR_WAIT_SECONDS, options=MONITOR_OPTIONS),
             store_checks=SharedChecks(),
+            surveys=SharedChecks(),
+            last_surveys=TTLCache(maxsize=1, ttl=SURVEY_LIFETIME_SECONDS),
             connections=connections,
             reads=_connections(database, settings),
             callers=Callers(connections),

@@ -9,14 +9,18 @@ from pipelines.banks.base import Code
 from pipelines.fetching.pulls import MAX_DATA_AGE
 from pipelines.fetching.refresh import FETCHED, INCOMPLETE, NOT_ASKED, STOPPED
 from pipelines.fetching.slots import slot_of
-from warehouse.postgres import work_state
+from warehouse.lake.lake import Lake
+from warehouse.postgres import server_state, work_state
 from warehouse.postgres.database import Database
+from warehouse.postgres.server_state import ServerState
 from warehouse.postgres.work_state import AWAITED, SCHEDULED, WEBHOOKS, WorkState
 from warehouse.settings import Settings
 from warehouse.stores import fetches, providers
 from warehouse.stores.fetches import DataAge, FailingProvider, SlotFetches
 from warehouse.stores.providers import OutcomeTotal
 
+SURVEY_SECONDS = 3.0
+"""How long each statement of a survey may take."""
 DROP_GRACE_SECONDS = 60.0
 """Workers drop events after a while; an event that is older by this has no worker that looks at it."""
 
@@ -31,6 +35,30 @@ class InstallationState:
     slot_fetches: SlotFetches
     data_age: DataAge
     failing_providers: list[FailingProvider]
+
+
+@dataclass(frozen=True)
+class Survey:
+    """How fresh data and results are, and the state of the database's server. It costs more than a look at workers and queues."""
+
+    slot_fetches: SlotFetches
+    data_age: DataAge
+    server: ServerState
+    written_at: Mapping[str, datetime]
+    """When the pipelines have last written a file of a table of the lake, by its name; without tables that have none."""
+
+
+def read_survey(database: Database, lake: Lake, settings: Settings, now: datetime) -> Survey:
+    """How fresh everything is at this moment."""
+    from warehouse.lake.tables import ANALYSED, TRANSACTION_TAGS, TRANSACTIONS  # load numba, which `kontor status` does not need
+
+    with database.surveying() as operator:
+        server_state.bound_statements(operator, SURVEY_SECONDS)
+        slot = fetches.slot_fetches(operator, slot_of(now, settings.zone))
+        age = fetches.data_age(operator, now - MAX_DATA_AGE)
+        server = server_state.read(operator)
+    moments = {table.name: lake.last_written_at(table) for table in (TRANSACTIONS, TRANSACTION_TAGS, ANALYSED)}
+    return Survey(slot, age, server, {name: moment for name, moment in moments.items() if moment is not None})
 
 
 def read_work(database: Database, settings: Settings) -> WorkState:

@@ -14,10 +14,11 @@ import dagster as dg
 import uvicorn
 from dagster._core.workspace.context import WorkspaceProcessContext
 from dagster._core.workspace.load_target import WorkspaceFileTarget
-from dagster._utils.log import configure_loggers
 from dagster_webserver.app import create_app_from_workspace_process_context
 from dagster_webserver.cli import DEFAULT_DB_STATEMENT_TIMEOUT, DEFAULT_POOL_MAX_OVERFLOW, DEFAULT_POOL_RECYCLE
 from dagster_webserver.version import __version__
+
+from pipelines.dagster_process import configure
 
 WORKSPACE = Path(__file__).with_name("workspace.yaml")
 POLL_MILLISECONDS = 2000
@@ -30,7 +31,7 @@ OTHERS = 0o077
 def main(socket: Path) -> None:
     """Serves Dagster's webserver until a signal stops it."""
     signal.signal(signal.SIGTERM, _exit)
-    configure_loggers(log_level="INFO")
+    configure()
     with dg.DagsterInstance.get() as instance:
         instance.optimize_for_webserver(DEFAULT_DB_STATEMENT_TIMEOUT, DEFAULT_POOL_RECYCLE, DEFAULT_POOL_MAX_OVERFLOW)
         with WorkspaceProcessContext(instance, WorkspaceFileTarget([str(WORKSPACE)]), version=__version__) as context:
@@ -45,6 +46,7 @@ def serve(app: Any, socket: Path) -> None:
     uvicorn.run(
         app,
         uds=str(socket),
+        log_config=None,  # our own
         log_level="warning",
         ws="websockets-sansio",
         timeout_keep_alive=KEEP_ALIVE_SECONDS,

@@ -38,6 +38,14 @@ def unfinished(folder: Path) -> Path:
     return folder / f"{UNFINISHED_PREFIX}{secrets.token_hex(8)}"
 
 
+def status(path: Path) -> os.stat_result | None:
+    """The size and times of a file; None if it has been removed meanwhile."""
+    try:
+        return path.stat()
+    except FileNotFoundError:
+        return None
+
+
 def make_folder(folder: Path) -> None:
     """Creates a folder, with those above it, so that it survives a crash. Only its owner can enter it: it holds data of people.
     Folders that exist keep their modes. If root makes one, it belongs to the owner of the folder above.

@@ -56,10 +56,15 @@ class LibraryHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         log = structlog.get_logger()
-        facts: dict[str, Any] = {"logger": record.name, "text": record.getMessage()[:MAX_LIBRARY_TEXT_LENGTH]}
+        facts: dict[str, Any] = {"logger": record.name, "text": first_line(record.getMessage())}
         if record.exc_info and record.exc_info[1] is not None:
             facts["error"] = describe(record.exc_info[1])
         log.log(record.levelno, "library", **facts)
+
+
+def first_line(text: str) -> str:
+    """The beginning of a message of others. After the first line come traces, with the texts of errors in them."""
+    return text.partition("\n")[0][:MAX_LIBRARY_TEXT_LENGTH]
 
 
 def describe(error: BaseException) -> dict[str, Any]:

@@ -227,7 +227,9 @@ class Settings(BaseSettings):
         description="file with the ids of everything that was erased, which no restore may replace; default: tombstones.csv in "
         "the data directory",
     )
-    lake: str | None = Field(None, description="location of the Parquet lake; default: lake in the data directory")
+    lake: str | None = Field(
+        None, description="location of the Parquet lake: a folder, or s3://bucket/path; default: lake in the data directory"
+    )
     landing_days: int = Field(400, ge=1, description="how long what the banks said is kept to be merged again")
     first_slot: str = Field(
         "2026-11-01T00",

@@ -31,6 +31,8 @@ CODE, CODE_SOCKET = "dagster-code", "code"
 CODE_VARIABLE = "KONTOR_DAGSTER_CODE"
 """Names the socket of the server of our code in `pipelines/workspace.yaml`."""
 DEFINITIONS = "pipelines.definitions"
+PROGRAM = (sys.executable, "-m", "pipelines.dagster_process")
+"""Runs a program of Dagster with our logs."""
 TOP = Path(__file__).resolve().parents[2]
 HOME = TOP if (TOP / "dagster.yaml").exists() else TOP / "pipelines"
 """The folder of `dagster.yaml`: the root of a checkout, or the installed package."""
@@ -59,7 +61,7 @@ def daemon() -> None:
     _, variables = _service()
     os.umask(processes.PRIVATE_UMASK)
     # Replaces this process, so that a supervisor watches Dagster itself.
-    command = [sys.executable, "-m", "dagster._daemon", "run", "-m", DEFINITIONS]  # with a server of our code of its own
+    command = [*PROGRAM, "dagster._daemon", "run", "-m", DEFINITIONS]  # with a server of our code of its own
     os.execve(sys.executable, command, variables)  # noqa: S606  # our own program
 
 
@@ -112,13 +114,13 @@ def ui_starts(
 
 def daemon_start(variables: dict[str, str], folder: Path, logs: Path | None) -> processes.Child:
     """Dagster's daemon beside the UI, whose server of our code it shares."""
-    command = [sys.executable, "-m", "dagster._daemon", "run", "-w", str(WORKSPACE)]
+    command = [*PROGRAM, "dagster._daemon", "run", "-w", str(WORKSPACE)]
     return processes.start("dagster-daemon", command, {**variables, CODE_VARIABLE: str(folder / CODE_SOCKET)}, logs)
 
 
 def code_command(socket: Path) -> list[str]:
     """The command of the server in which Dagster loads our code and starts runs."""
-    return [sys.executable, "-m", "dagster", "api", "grpc", "-m", DEFINITIONS, "--location-name", DEFINITIONS, "-s", str(socket)]
+    return [*PROGRAM, "dagster", "api", "grpc", "-m", DEFINITIONS, "--location-name", DEFINITIONS, "-s", str(socket)]
 
 
 def environment(settings: Settings, addresses: Addresses) -> dict[str, str]:

@@ -9,6 +9,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
+from pipelines.operations import Survey
 from warehouse.postgres.work_state import WorkState
 
 REQUESTS = Counter("kontor_requests", "Requests answered", ["method", "route", "status"])
@@ -57,21 +58,22 @@ def exposition() -> bytes:
     return generate_latest(registry)
 
 
-def work_exposition(severities: Mapping[str, int], work: WorkState | None) -> bytes:
-    """The metrics of checks (0 ok, 1 degraded, 2 unavailable) and of the work of all workers, in Prometheus' text format. They
-    are those of the whole installation, whichever process is asked.
+def work_exposition(severities: Mapping[str, int], work: WorkState | None, survey: Survey | None) -> bytes:
+    """The metrics of checks (0 ok, 1 degraded, 2 unavailable), of the work of all workers, and of the freshness of data and
+    results, in Prometheus' text format. They are those of the whole installation, whichever process is asked.
     """
     registry = CollectorRegistry()
-    registry.register(_WorkCollector(severities, work))
+    registry.register(_WorkCollector(severities, work, survey))
     return generate_latest(registry)
 
 
 class _WorkCollector(Collector):
     """Metrics that are read from the database at the moment they are asked for."""
 
-    def __init__(self, severities: Mapping[str, int], work: WorkState | None) -> None:
+    def __init__(self, severities: Mapping[str, int], work: WorkState | None, survey: Survey | None) -> None:
         self._severities = severities
         self._work = work
+        self._survey = survey
 
     def collect(self) -> Iterator[Metric]:
         checks = GaugeMetricFamily("kontor_check_severity", "Checks of /ready: 0 ok, 1 degraded, 2 unavailable", labels=["check"])
@@ -80,6 +82,8 @@ class _WorkCollector(Collector):
         yield checks
         if self._work is not None:
             yield from _work_metrics(self._work)
+        if self._survey is not None:
+            yield from _survey_metrics(self._survey)
 
 
 def _work_metrics(work: WorkState) -> Iterator[Metric]:
@@ -110,3 +114,42 @@ def _work_metrics(work: WorkState) -> Iterator[Metric]:
     for bank in work.paused_banks:
         paused.add_metric([bank.provider], 1)
     yield paused
+
+
+def _survey_metrics(survey: Survey) -> Iterator[Metric]:
+    slot, age, server = survey.slot_fetches, survey.data_age, survey.server
+    yield _gauge(
+        "kontor_slot_accesses",
+        "Accesses that the refresh of the current slot has tried: all, those still being fetched, those with data of the slot",
+        "state",
+        {"tried": slot.accesses, "running": slot.unended, "fetched": slot.fetched},
+    )
+    yield _gauge(
+        "kontor_data_accesses",
+        "Accesses that may be fetched without their customers: all, and those whose data are older than a day",
+        "state",
+        {"all": age.accesses, "outdated": age.outdated},
+    )
+    if age.oldest_at is not None:
+        text = "Time of the oldest data of such an access"
+        yield GaugeMetricFamily("kontor_data_oldest_timestamp_seconds", text, age.oldest_at.timestamp())
+    moments = {table: moment.timestamp() for table, moment in survey.written_at.items()}
+    text = "Time at which the pipelines have last written a file of a table of the lake"
+    yield _gauge("kontor_lake_written_timestamp_seconds", text, "table", moments)
+    yield GaugeMetricFamily("kontor_database_bytes", "Size of the database on the server", server.database_bytes)
+    yield _gauge(
+        "kontor_database_connections",
+        "Connections to the server of the database, whoever has opened them, and those that it allows",
+        "state",
+        {"open": server.open_connections, "allowed": server.allowed_connections},
+    )
+    text = "Age of the oldest transaction of the service's role"
+    yield GaugeMetricFamily("kontor_database_oldest_transaction_seconds", text, server.oldest_transaction_seconds)
+
+
+def _gauge(name: str, text: str, label: str, values: Mapping[str, float]) -> GaugeMetricFamily:
+    """A metric with one label, by whose values the values of the metric are given."""
+    gauge = GaugeMetricFamily(name, text, labels=[label])
+    for key, value in values.items():
+        gauge.add_metric([key], value)
+    return gauge

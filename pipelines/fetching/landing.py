@@ -74,7 +74,8 @@ def take_back(context: Context, job: FetchJob) -> None:
     """Removes the landed bookings of a fetch."""
     bucket = bucket_of(job.user, context.settings.buckets)
     try:
-        removed = rewrite_without(context.lake, LANDING, "fetch", [str(job.fetch)], [bucket])
+        with context.database.locking_buckets([bucket]):
+            removed = rewrite_without(context.lake, LANDING, "fetch", [str(job.fetch)], [bucket])
     except Exception as error:  # object stores raise errors of their own
         log.error("not_taken_back", access=str(job.access), error=describe(error))  # noqa: TRY400 (its text may name files)
     else:

@@ -102,7 +102,8 @@ def count_landed(context: Context, slot: str, buckets: Iterable[int]) -> dict[in
     for bucket in buckets:
         names = pieces.list_pieces(context.lake, LANDING, slot, bucket)
         if names:
-            pieces.compact(context.lake, LANDING, slot, bucket)
+            with context.database.locking_buckets([bucket]):  # an erasure must not be undone by what was read before it
+                pieces.compact(context.lake, LANDING, slot, bucket)
         rows = pieces.read_pieces(context.lake, LANDING, names).height if names else 0
         counts[bucket] = PullCounts(len(names), rows)
     return counts

@@ -76,6 +76,7 @@ def test_everything_runs_and_stops_and_runs_again(homes: Path) -> None:
         only_the_api_the_login_and_the_fints_bank_listen(home, api, dagster)
         with logged_in(output, dagster) as ui:
             everything_is_materialised(ui)
+            all_lines_are_json(home)
             assert registry.active_version(home / "models") == "", "the trial model is not in use"
             hears_of_events(ui)
             the_code_comes_back(home, ui, output)
@@ -176,6 +177,16 @@ def test_a_port_in_use_is_named(homes: Path) -> None:
         failed = subprocess.run(command, env={**os.environ, **told}, capture_output=True, text=True, timeout=120)
     assert failed.returncode == 1
     assert "KONTOR_PORT" in failed.stderr
+
+
+def all_lines_are_json(home: Path) -> None:
+    """Dagster's programs and its runs log as ours do."""
+    for name in ("dagster-code", "dagster-webserver", "dagster-proxy", "dagster-daemon"):
+        path = home / "logs" / f"{name}.log"
+        strangers = [line for line in path.read_text().splitlines() if not line.startswith('{"level":')]
+        assert strangers == [], name
+    code_lines = [json.loads(line) for line in (home / "logs" / "dagster-code.log").read_text().splitlines()]
+    assert {"PIPELINE_START", "PIPELINE_SUCCESS"} <= {line.get("type") for line in code_lines}, "of processes that were spawned"
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from typing import Any
 
 import httpx
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 from pydantic import ValidationError
 
 from tests.support.stack import PASSWORD, Stack, TenantUnderTest, wait_until
@@ -380,6 +381,23 @@ def test_health_ready_and_metrics_need_no_token(http: httpx.Client) -> None:
     assert 'kontor_requests_total{method="GET",route="/ready",status="200"}' in metrics.text
     assert 'kontor_check_severity{check="work"} 0.0' in metrics.text
     assert 'kontor_queue_age_seconds{queue="awaited"}' in metrics.text
+
+
+def test_metrics_tell_how_fresh_data_are_and_how_near_the_database_is_to_its_limits(http: httpx.Client) -> None:
+    samples: dict[tuple[str, str], float] = {}
+
+    def has_survey() -> bool:
+        families = text_string_to_metric_families(http.get("/metrics").text)
+        samples.update(
+            {(sample.name, sample.labels.get("state", "")): sample.value for family in families for sample in family.samples}
+        )
+        return ("kontor_database_bytes", "") in samples
+
+    wait_until(has_survey, 60, lambda: http.get("/metrics").text)
+    assert samples["kontor_database_bytes", ""] > 1_000_000
+    assert 1 <= samples["kontor_database_connections", "open"] <= samples["kontor_database_connections", "allowed"]
+    assert samples["kontor_slot_accesses", "tried"] >= samples["kontor_slot_accesses", "fetched"] >= 0
+    assert samples["kontor_data_accesses", "all"] >= samples["kontor_data_accesses", "outdated"] >= 0
 
 
 def test_metrics_carry_no_ids(http: httpx.Client, r1: TenantUnderTest, admin: dict[str, str]) -> None:

@@ -15,6 +15,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from analytics.frames import SchemaDiffers
+from tests.support.object_store import new_bucket
 from tests.warehouse.dying import HEIGHT, NAMES, NUMBERS, PIECES, SLOT, numbers
 from warehouse.errors import BackfillNeeded, Invalid, LakeDamaged, NameTaken, NotFound
 from warehouse.files import UNFINISHED_PREFIX
@@ -29,9 +30,11 @@ LONG_AFTER = datetime(2100, 1, 1, tzinfo=UTC)
 REFUSED = "disabled by configuration|Table with name .* does not exist"
 
 
-@pytest.fixture(params=["folder", "file", "memory"])
+@pytest.fixture(params=["folder", "file", "memory", pytest.param("s3", marks=pytest.mark.thorough)])
 def lake(request: pytest.FixtureRequest, tmp_path: Path) -> Lake:
     locations = {"folder": f"{tmp_path}/a lake's", "file": f"file://{tmp_path}/lake", "memory": f"memory://{uuid4()}/lake"}
+    if request.param == "s3":
+        locations["s3"] = f"s3://{new_bucket(request.getfixturevalue('store'))}/kontor/lake"
     lake = Lake(locations[request.param])
     lake.prepare(64)
     return lake
@@ -76,6 +79,15 @@ def test_some_buckets_and_columns_are_read_in_the_order_of_buckets(lake: Lake) -
     assert lake.buckets(NUMBERS) == [0, 5, 63]
     assert lake.read(NUMBERS, [63, 5, 4], ["version", "number"]).rows() == [(5, 0), (5, 1), (63, 0), (63, 1)]
     assert lake.read(NUMBERS, []).is_empty()
+
+
+def test_the_last_write_of_a_table_is_told(lake: Lake) -> None:
+    assert lake.last_written_at(NUMBERS) is None
+    lake.write(NUMBERS, 17, numbers(1), {})
+    lake.write(NUMBERS, 3, numbers(1), {})
+    moment = lake.last_written_at(NUMBERS)
+    assert moment is not None
+    assert moment == lake.storage.written_at("numbers/bucket=003/part.parquet")
 
 
 def test_where_nothing_is_there_the_frame_is_empty(lake: Lake) -> None:

@@ -142,6 +142,10 @@ class Lake:
         frame = pl.DataFrame(retry_read(rows), schema=STATISTICS, orient="row")
         return frame.group_by("bucket").agg(pl.sum("rows", "bytes"), pl.max("written_at")).sort("bucket")
 
+    def last_written_at(self, table: LakeTable) -> datetime | None:
+        """When a file of a table was last written; None if it has no file."""
+        return self.storage.last_written_at(table.name)
+
     def sweep(self, older_than: datetime) -> int:
         """Removes the files that crashed writers left before a moment; returns how many."""
         return self.storage.sweep(older_than)

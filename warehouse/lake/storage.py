@@ -1,6 +1,9 @@
-"""Storage for whole files: a local folder, or any address that fsspec knows (`s3://…`, `memory://…`).
+"""Storage for whole files: a local folder, a bucket of an object store (`s3://…`), or another address that fsspec knows.
 
 A file exists completely or not at all, also after a crash. What the files mean is the business of `warehouse/lake/lake.py`.
+
+Object stores have no locks. Nobody needs one there: every fetch has a file of its own, and whoever writes or erases the rows of a
+bucket holds its lock in PostgreSQL (`Database.locking_buckets`).
 """
 
 import itertools
@@ -18,6 +21,8 @@ from fsspec.core import url_to_fs  # type: ignore[import-untyped]
 from warehouse import files, patience
 
 T = TypeVar("T")
+OBJECT_STORE = "s3://"
+CONNECT_SECONDS, REQUEST_SECONDS, MAX_ATTEMPTS = 3.0, 20.0, 4
 MAX_RETRIES = 20
 """How often a reader starts again because a file was replaced between finding and reading it."""
 
@@ -33,6 +38,8 @@ class Storage:
     @classmethod
     def of(cls, location: str) -> "Storage":
         """The storage at a path or an address."""
+        if location.startswith(OBJECT_STORE):
+            return cls(_object_store(), location.removeprefix(OBJECT_STORE).strip("/"), local=False)
         filesystem, root = url_to_fs(location)
         protocols = filesystem.protocol if isinstance(filesystem.protocol, tuple) else (filesystem.protocol,)
         if "file" in protocols:
@@ -50,10 +57,10 @@ class Storage:
         return f"{self.root}/{path}"
 
     def prepare(self) -> None:
-        """Creates the folder if it is missing, readable by its owner alone: it holds bookings."""
+        """Creates the folder if it is missing, readable by its owner alone: it holds bookings. A bucket must exist."""
         if self.local:
             files.make_folder(Path(self.root))
-        else:
+        elif not self.address.startswith(OBJECT_STORE):  # which has no folders
             self.filesystem.makedirs(self.root, exist_ok=True)
 
     def probe(self) -> None:
@@ -86,7 +93,7 @@ class Storage:
         """Writes a small file if there is none; returns the text of the file. Of several writers at once, one wins."""
         if not self.local:
             self.put(path, content.encode())
-            return content
+            return self.read_text(path) or content  # of two at once, the last one wins
         temporary = files.unfinished(Path(self.root))
         temporary.write_text(content)
         try:
@@ -167,8 +174,17 @@ class Storage:
 
     def written_at(self, path: str) -> datetime:
         """When a file was last written, in UTC."""
-        when: datetime = self.filesystem.modified(self.at(path))
-        return when.astimezone(UTC) if when.tzinfo else when.replace(tzinfo=UTC)
+        return _in_utc(self.filesystem.modified(self.at(path)))
+
+    def last_written_at(self, folder: str) -> datetime | None:
+        """When a file below a folder was last written, in UTC, by one listing; None if there is none."""
+        if self.local:
+            paths = map(self.at, self.find(folder))
+            seconds = [status.st_mtime for path in paths if (status := files.status(Path(path))) is not None]
+            return datetime.fromtimestamp(max(seconds), UTC) if seconds else None
+        entries = self.filesystem.find(self.at(folder), detail=True)  # the listing of an object store has the times
+        moments = (entry.get("mtime") or self.filesystem.modified(path) for path, entry in entries.items())
+        return max(map(_in_utc, moments), default=None)
 
     @contextmanager
     def lock(self, folder: str) -> Iterator[None]:
@@ -197,6 +213,28 @@ class Storage:
             except FileNotFoundError:  # its writer has finished
                 continue
         return swept_files
+
+
+def _object_store() -> Any:
+    """The object store that the variables of its own world name: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, and
+    AWS_ENDPOINT_URL for one that is not Amazon's. Loaded only where it is used.
+    """
+    from fsspec.implementations.arrow import ArrowFSWrapper  # type: ignore[import-untyped]
+    from pyarrow.fs import AwsStandardS3RetryStrategy, S3FileSystem
+
+    return ArrowFSWrapper(
+        S3FileSystem(
+            endpoint_override=os.environ.get("AWS_ENDPOINT_URL"),
+            connect_timeout=CONNECT_SECONDS,
+            request_timeout=REQUEST_SECONDS,
+            retry_strategy=AwsStandardS3RetryStrategy(max_attempts=MAX_ATTEMPTS),
+        ),
+        skip_instance_cache=True,
+    )
+
+
+def _in_utc(moment: datetime) -> datetime:
+    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def retry_read(read: Callable[[], T]) -> T:
