@@ -64,6 +64,10 @@ class SuiteCache:
         return cashflow(self.snapshot)
 
     @cached_property
+    def disposable_money(self) -> pl.DataFrame:
+        return disposable_money(self.snapshot, self.cashflow)
+
+    @cached_property
     def life_events(self) -> pl.DataFrame:
         return life_events(self.snapshot, self.evidence, self.large_incomes)
 
@@ -88,6 +92,22 @@ class SuiteCache:
     @cached_property
     def credit_risk(self) -> CreditRisk:
         return credit_risk(self.snapshot, self.affordability, self.loans, self.month_sums)
+
+
+STEPS = (
+    "evidence",
+    "month_sums",
+    "large_incomes",
+    "loans",
+    "cashflow",
+    "disposable_money",
+    "life_events",
+    "life_stages",
+    "sales_triggers",
+    "affordability",
+    "credit_risk",
+)
+"""The results of a `SuiteCache`, each after those that it rests on."""
 
 
 class AnalysisFrame(NamedTuple):
@@ -131,7 +151,7 @@ ANALYSES = (
         "disposable_money",
         ("contracts", "cashflow"),
         "What is left of the latest salary, and will be left when the next one comes.",
-        {"disposable_money": AnalysisFrame(DISPOSABLE_MONEY, lambda cache: disposable_money(cache.snapshot, cache.cashflow))},
+        {"disposable_money": AnalysisFrame(DISPOSABLE_MONEY, lambda cache: cache.disposable_money)},
     ),
     Analysis(
         "life_events",
@@ -175,7 +195,11 @@ FRAMES = {name: frame for analysis in ANALYSES for name, frame in analysis.frame
 
 def analyse(tagged_bookings: pl.DataFrame, products: pl.DataFrame, as_of: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """All analyses of tagged bookings (the columns of `TRANSACTIONS` and `TAGGED`) on the as-of dates (frame `AS_OF`)."""
-    suite_cache = SuiteCache(snapshot(tagged_bookings.rechunk(), products, as_of))
+    return frames_of(SuiteCache(snapshot(tagged_bookings.rechunk(), products, as_of)))
+
+
+def frames_of(suite_cache: SuiteCache) -> dict[str, pl.DataFrame]:
+    """The frames of all analyses, checked."""
     return {name: checked(frame.make(suite_cache), frame.schema) for name, frame in FRAMES.items()}
 
 

@@ -160,7 +160,7 @@ def _with_tags(request: Request, services: Services, caller: Caller, query: Book
         etag = f'"{tags.state(owner)}"'
         if has_etag(request, etag):
             return Response(status_code=304, headers={"ETag": etag})
-        tagged = tags.tagged_bookings(owner)
+        tagged = tags.tagged_bookings(owner, services.recent_tags)
     matching_bookings = transactions.cut_window(tagged.bookings, product.id, query.window)
     bookings = matching_bookings if query.limit is None else matching_bookings.head(query.limit)
     writer = JsonListWriter()
