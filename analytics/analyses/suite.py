@@ -19,6 +19,7 @@ from analytics.analyses.life_events import EventEvidence, gather_evidence, large
 from analytics.analyses.life_stages import life_stages
 from analytics.analyses.loans import loans
 from analytics.analyses.sales_triggers import sales_triggers
+from analytics.analyses.savers import Savers, find_savers
 from analytics.analyses.snapshot import Snapshot, snapshot
 from analytics.frames import (
     AFFORDABILITY,
@@ -60,6 +61,10 @@ class SuiteCache:
         return large_incomes(self.evidence, self.month_sums)
 
     @cached_property
+    def savers(self) -> Savers:
+        return find_savers(self.snapshot, self.month_sums)
+
+    @cached_property
     def cashflow(self) -> Cashflow:
         return cashflow(self.snapshot)
 
@@ -73,7 +78,7 @@ class SuiteCache:
 
     @cached_property
     def life_stages(self) -> pl.DataFrame:
-        return life_stages(self.snapshot, self.life_events, self.evidence, self.month_sums)
+        return life_stages(self.snapshot, self.life_events, self.evidence, self.savers)
 
     @cached_property
     def sales_triggers(self) -> pl.DataFrame:
@@ -87,7 +92,7 @@ class SuiteCache:
 
     @cached_property
     def affordability(self) -> Affordability:
-        return affordability(self.snapshot, self.loans, self.month_sums)
+        return affordability(self.snapshot, self.loans, self.savers)
 
     @cached_property
     def credit_risk(self) -> CreditRisk:
@@ -98,6 +103,7 @@ STEPS = (
     "evidence",
     "month_sums",
     "large_incomes",
+    "savers",
     "loans",
     "cashflow",
     "disposable_money",
