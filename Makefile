@@ -67,6 +67,7 @@ bench: $(VENV)/.dev  ## measure, as ratios within one run
 	$(BIN)/python tests/bench/engines.py
 	$(BIN)/python tests/bench/searching.py
 	$(BIN)/python tests/bench/statements.py
+	$(BIN)/python -m tests.bench.corrections
 
 fints: $(VENV)/.dev  ## the refresh of 200 FinTS logins with 1,500 bookings each by one worker, as a ratio to the bank's own time
 	$(BIN)/python -m tests.bench.fints $(FINTS)

@@ -34,6 +34,7 @@ from pipelines.banks.base import Connector
 from pipelines.banks.connectors import connectors
 from pipelines.operations import Survey
 from pipelines.results import live
+from pipelines.results.tags import RecentTags
 from warehouse import logs, patience
 from warehouse.errors import Busy, KontorError, TooLate
 from warehouse.fair_slots import FairSlots
@@ -194,6 +195,7 @@ class Services:
     computations: FairSlots
     """The threads of `tagging`; see `compute`."""
     response_cache: ResponseCache
+    recent_tags: RecentTags
     background: list[asyncio.Task[None]] = field(default_factory=list)
 
     @classmethod
@@ -236,6 +238,7 @@ class Services:
             analyses=UserSlots(ANALYSES_PER_USER),
             computations=FairSlots(COMPUTATIONS_AT_ONCE, spare=SPARE_SLOTS, max_waiting=MAX_WAITING_COMPUTATIONS),
             response_cache=ResponseCache(),
+            recent_tags=RecentTags(),
         )
 
     @property

@@ -9,7 +9,7 @@ from analytics.analyses.cashflow.flows import EXPENSES
 from analytics.analyses.cashflow.statistics import AGGREGATE
 from analytics.analyses.german import german_euros
 from analytics.analyses.snapshot import Snapshot
-from analytics.frames import DISPOSABLE_MONEY, checked
+from analytics.frames import DISPOSABLE_MONEY, checked, collected
 
 SALARY_CATEGORY = "INCOME_SALARY"
 MONTH_DAYS = 30.4369
@@ -24,7 +24,7 @@ OWN_TRANSFER_PREFIX = "TRANSFER_"
 def disposable_money(snapshot: Snapshot, cashflow: Cashflow) -> pl.DataFrame:
     """The disposable money (frame `DISPOSABLE_MONEY`) of users with an active salary contract."""
     salaries = _salaries(snapshot)
-    salaries_with_sums = salaries.join(_monthly_flexible(cashflow), on="user", how="left")
+    salaries_with_sums = salaries.lazy().join(_monthly_flexible(cashflow), on="user", how="left")
     for sums in (
         _booked_since_salary(snapshot, salaries),
         _expected_fixed(snapshot, salaries, cashflow),
@@ -40,22 +40,24 @@ def disposable_money(snapshot: Snapshot, cashflow: Cashflow) -> pl.DataFrame:
         days_until_salary=days.clip(lower_bound=0),
         expected_flex=(pl.col("monthly_flex").fill_null(0) * month_share * usual_share).round().cast(pl.Int64),
     )
-    return checked(_with_results(complete).sort("user").select(DISPOSABLE_MONEY.names()), DISPOSABLE_MONEY)
+    return checked(collected(_with_results(complete).sort("user").select(DISPOSABLE_MONEY.names())), DISPOSABLE_MONEY)
 
 
 def _salaries(snapshot: Snapshot) -> pl.DataFrame:
     """The salary contract of each user: the active one with the largest median per day of its period, so that a yearly bonus does
     not win; of equal ones the first by id.
     """
-    active = continuing_contracts(snapshot).filter(
-        pl.col("status") == "ACTIVE", pl.col("category") == SALARY_CATEGORY, pl.col("date_next").is_not_null()
+    active = (
+        continuing_contracts(snapshot)
+        .lazy()
+        .filter(pl.col("status") == "ACTIVE", pl.col("category") == SALARY_CATEGORY, pl.col("date_next").is_not_null())
     )
-    periods = trees.periods_frame().select(period="system_name", days="days")
+    periods = trees.periods_frame().lazy().select(period="system_name", days="days")
     salaries = active.join(periods, on="period", how="left").with_columns(rate=pl.col("amount_median") / pl.col("days"))
     largest_salaries = salaries.sort("user", "rate", "id", descending=[False, True, False]).unique(
         "user", keep="first", maintain_order=True
     )
-    return largest_salaries.join(snapshot.as_of, on="user", how="inner").select(
+    user_salaries = largest_salaries.join(snapshot.as_of.lazy(), on="user", how="inner").select(
         "user",
         "as_of",
         employer=pl.coalesce("counterparty_name", pl.lit("")),
@@ -64,20 +66,21 @@ def _salaries(snapshot: Snapshot) -> pl.DataFrame:
         date_salary_next="date_next",
         salary_next="amount_next",
     )
+    return collected(user_salaries)
 
 
-def _booked_since_salary(snapshot: Snapshot, salaries: pl.DataFrame) -> pl.DataFrame:
+def _booked_since_salary(snapshot: Snapshot, salaries: pl.DataFrame) -> pl.LazyFrame:
     """By user: the latest salary, the sum of what was booked since, of that what went to own savings as planned, all in cents,
     and the ids of these bookings.
     """
-    salary_payments = snapshot.payments.filter("regular").join(salaries, on=["user", "contract"], how="inner")
+    salary_payments = snapshot.payments.lazy().filter("regular").join(salaries.lazy(), on=["user", "contract"], how="inner")
     salary = salary_payments.filter(pl.col("booked_on") == pl.col("date_salary_latest")).select(
         "user", "id", salary=pl.lit(value=True)
     )
     first = pl.lit(salaries["date_salary_latest"].min(), pl.Date)
-    latest = snapshot.bookings.select(BOOKING_COLUMNS).filter(pl.col("booked_on") >= first)
-    planned = snapshot.savings_plan_payments.filter("regular").select("user", "id", planned=pl.lit(value=True))
-    recent = latest.join(salaries.select("user", "date_salary_latest"), on="user", how="inner").filter(
+    latest = snapshot.bookings.lazy().select(BOOKING_COLUMNS).filter(pl.col("booked_on") >= first)
+    planned = snapshot.savings_plan_payments.lazy().filter("regular").select("user", "id", planned=pl.lit(value=True))
+    recent = latest.join(salaries.lazy().select("user", "date_salary_latest"), on="user", how="inner").filter(
         pl.col("booked_on") >= pl.col("date_salary_latest")
     )
     with_plans = recent.join(planned, on=["user", "id"], how="left").with_columns(pl.col("planned").fill_null(value=False))
@@ -95,35 +98,35 @@ def _booked_since_salary(snapshot: Snapshot, salaries: pl.DataFrame) -> pl.DataF
     )
 
 
-def _expected_savings(snapshot: Snapshot, salaries: pl.DataFrame) -> pl.DataFrame:
+def _expected_savings(snapshot: Snapshot, salaries: pl.DataFrame) -> pl.LazyFrame:
     """By user: cents that standing orders to own savings take before the next salary."""
     until = salaries.select("user", until=pl.col("date_salary_next").dt.offset_by("-1d"))
-    return payments_until(snapshot.savings_plans, until).group_by("user").agg(expected_savings=pl.sum("cents"))
+    return payments_until(snapshot.savings_plans, until).lazy().group_by("user").agg(expected_savings=pl.sum("cents"))
 
 
-def _expected_fixed(snapshot: Snapshot, salaries: pl.DataFrame, cashflow: Cashflow) -> pl.DataFrame:
+def _expected_fixed(snapshot: Snapshot, salaries: pl.DataFrame, cashflow: Cashflow) -> pl.LazyFrame:
     """By user: cents and number of the payments that the other active contracts bring or take before the next salary."""
     until = salaries.select("user", until=pl.col("date_salary_next").dt.offset_by("-1d"))
     is_covered = (
         until.join(horizon(snapshot), on="user", suffix="_known").select((pl.col("until") <= pl.col("until_known")).all()).item()
     )
     payments = cashflow.expected if is_covered else expected_payments(snapshot, until)
-    payments = payments.join(until, on="user").filter(pl.col("expected_on") <= pl.col("until"))
-    others = payments.join(salaries, on=["user", "contract"], how="anti").filter(
+    due_payments = payments.lazy().join(until.lazy(), on="user").filter(pl.col("expected_on") <= pl.col("until"))
+    others = due_payments.join(salaries.lazy(), on=["user", "contract"], how="anti").filter(
         ~pl.col("category").str.starts_with(OWN_TRANSFER_PREFIX)
     )
     return others.group_by("user").agg(expected_fixed=pl.sum("cents"), occurrences=pl.len())
 
 
-def _monthly_flexible(cashflow: Cashflow) -> pl.DataFrame:
+def _monthly_flexible(cashflow: Cashflow) -> pl.LazyFrame:
     """By user: cents usually spent in a month beside contracts. Irregular income is not expected."""
-    months = cashflow.predictions.filter(
+    months = cashflow.predictions.lazy().filter(
         pl.col("level") == AGGREGATE, pl.col("tag") == EXPENSES, pl.col("kind") == "M", "with_savings"
     )
     return months.group_by("user", maintain_order=True).agg(monthly_flex=pl.last("flex"))
 
 
-def _with_results(salaries: pl.DataFrame) -> pl.DataFrame:
+def _with_results(salaries: pl.LazyFrame) -> pl.LazyFrame:
     """With the amounts left, the disposable money and the reason."""
     left = pl.col("salary_latest") + pl.col("cashflow")
     money = left + pl.col("expected_fixed")

@@ -4,6 +4,7 @@ Money is put aside as savings, or by transfers to own savings and securities; wh
 """
 
 from functools import cache
+from typing import NamedTuple
 
 import polars as pl
 
@@ -12,12 +13,26 @@ from analytics.analyses.contracts.streams import OWN_SAVINGS
 from analytics.analyses.life_events.evidence import full_months
 from analytics.analyses.life_events.months import latest_months, monthly_incomes
 from analytics.analyses.snapshot import Snapshot
+from analytics.frames import collected
 from analytics.products import SAVING_PRODUCTS
 
 MAX_MONTHS, MIN_MONTHS = 6, 3
 MIN_SAVING_RATE = 0.01
 MAX_DISSAVING_RATE = -0.05
 """Who takes more than this share of the income from savings lives on them."""
+
+
+class Savers(NamedTuple):
+    """What users save: the frames of `amounts_saved` and of `regular_savers`."""
+
+    amounts: pl.DataFrame
+    regular: pl.DataFrame
+
+
+def find_savers(snapshot: Snapshot, month_sums: pl.DataFrame) -> Savers:
+    """Who saves how much; `month_sums` are the incomes by user, month and category."""
+    amounts = amounts_saved(snapshot, month_sums)
+    return Savers(amounts, regular_savers(snapshot, amounts))
 
 
 def regular_savers(snapshot: Snapshot, amounts: pl.DataFrame) -> pl.DataFrame:
@@ -27,10 +42,13 @@ def regular_savers(snapshot: Snapshot, amounts: pl.DataFrame) -> pl.DataFrame:
     and do not live on their savings.
     """
     is_saving = pl.col("category").is_in(saving_categories()) & (pl.col("amount_latest") < 0)
-    plans = pl.concat([snapshot.contracts.filter(is_saving), snapshot.savings_plans]).filter(pl.col("status") == "ACTIVE")
-    savers = amounts.filter(pl.col("income") > 0, pl.col("gross") / pl.col("income") >= MIN_SAVING_RATE, ~lives_on_savings())
+    contracts = snapshot.contracts.lazy().filter(is_saving)
+    plans = pl.concat([contracts, snapshot.savings_plans.lazy()]).filter(pl.col("status") == "ACTIVE")
+    savers = amounts.lazy().filter(
+        pl.col("income") > 0, pl.col("gross") / pl.col("income") >= MIN_SAVING_RATE, ~lives_on_savings()
+    )
     active_plans = plans.join(savers, on="user", how="semi")
-    return active_plans.group_by("user").agg(since=pl.col("date_first").min()).sort("user")
+    return collected(active_plans.group_by("user").agg(since=pl.col("date_first").min()).sort("user"))
 
 
 def amounts_saved(snapshot: Snapshot, month_sums: pl.DataFrame) -> pl.DataFrame:
@@ -38,13 +56,13 @@ def amounts_saved(snapshot: Snapshot, month_sums: pl.DataFrame) -> pl.DataFrame:
     full months, in cents, and the latest `bookings`.
     """
     months = latest_months(full_months(snapshot.histories), MIN_MONTHS, MAX_MONTHS)
-    income_sums = monthly_incomes(months, month_sums).group_by("user").agg(pl.col("income").sum(), months=pl.len())
-    columns = snapshot.bookings.select("user", "product", "id", "booked_on", "amount_cents")
+    income_sums = monthly_incomes(months, month_sums).lazy().group_by("user").agg(pl.col("income").sum(), months=pl.len())
+    columns = snapshot.bookings.lazy().select("user", "product", "id", "booked_on", "amount_cents")
     rows = columns.filter(snapshot.are_in([*saving_categories().item(), *OWN_SAVINGS]))
-    saving_products = snapshot.products.filter(pl.col("category").is_in([str(store) for store in SAVING_PRODUCTS]))
+    saving_products = snapshot.products.lazy().filter(pl.col("category").is_in([str(store) for store in SAVING_PRODUCTS]))
     rows = rows.join(saving_products, on=["user", "product"], how="anti", maintain_order="left")
     rows = rows.with_columns(month=pl.col("booked_on").dt.month_start()).join(
-        months, on=["user", "month"], how="semi", maintain_order="left"
+        months.lazy(), on=["user", "month"], how="semi", maintain_order="left"
     )
     saved_sums = (
         rows.sort("user", "booked_on", "id")
@@ -56,7 +74,7 @@ def amounts_saved(snapshot: Snapshot, month_sums: pl.DataFrame) -> pl.DataFrame:
         )
     )
     savers = income_sums.join(saved_sums, on="user", how="left")
-    return savers.with_columns(pl.col("put_aside", "gross").fill_null(0), pl.col("bookings").fill_null([]))
+    return collected(savers.with_columns(pl.col("put_aside", "gross").fill_null(0), pl.col("bookings").fill_null([])))
 
 
 def lives_on_savings() -> pl.Expr:

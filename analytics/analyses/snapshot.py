@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 import polars as pl
@@ -88,8 +88,19 @@ class Snapshot:
 
     def are_in(self, categories: Iterable[str]) -> pl.Series:
         """Whether each booking is in one of these effective categories."""
-        is_selected = CATEGORY_CODES.categories.is_in(list(categories))
-        return is_selected.gather(self.category.to_physical()).fill_null(value=False)
+        return pl.Series(_selection(tuple(categories))[self._category_numbers])
+
+    @cached_property
+    def _category_numbers(self) -> NDArray[np.int64]:
+        """The code of each booking's effective category, and for a booking without one the number after the last code."""
+        return self.category.to_physical().cast(pl.Int64).fill_null(len(CATEGORY_CODES.categories)).to_numpy()
+
+
+@cache
+def _selection(categories: tuple[str, ...]) -> NDArray[np.bool_]:
+    """By code whether a category is one of these; the last place is that of bookings without a category."""
+    codes = CATEGORY_CODES.categories
+    return np.append(codes.is_in(list(categories)).to_numpy(), False)
 
 
 def encode_users(users: pl.Series, codes: pl.Enum) -> pl.Series:

@@ -19,6 +19,7 @@ from analytics.analyses.life_events import EventEvidence, gather_evidence, large
 from analytics.analyses.life_stages import life_stages
 from analytics.analyses.loans import loans
 from analytics.analyses.sales_triggers import sales_triggers
+from analytics.analyses.savers import Savers, find_savers
 from analytics.analyses.snapshot import Snapshot, snapshot
 from analytics.frames import (
     AFFORDABILITY,
@@ -60,8 +61,16 @@ class SuiteCache:
         return large_incomes(self.evidence, self.month_sums)
 
     @cached_property
+    def savers(self) -> Savers:
+        return find_savers(self.snapshot, self.month_sums)
+
+    @cached_property
     def cashflow(self) -> Cashflow:
         return cashflow(self.snapshot)
+
+    @cached_property
+    def disposable_money(self) -> pl.DataFrame:
+        return disposable_money(self.snapshot, self.cashflow)
 
     @cached_property
     def life_events(self) -> pl.DataFrame:
@@ -69,7 +78,7 @@ class SuiteCache:
 
     @cached_property
     def life_stages(self) -> pl.DataFrame:
-        return life_stages(self.snapshot, self.life_events, self.evidence, self.month_sums)
+        return life_stages(self.snapshot, self.life_events, self.evidence, self.savers)
 
     @cached_property
     def sales_triggers(self) -> pl.DataFrame:
@@ -83,11 +92,28 @@ class SuiteCache:
 
     @cached_property
     def affordability(self) -> Affordability:
-        return affordability(self.snapshot, self.loans, self.month_sums)
+        return affordability(self.snapshot, self.loans, self.savers)
 
     @cached_property
     def credit_risk(self) -> CreditRisk:
         return credit_risk(self.snapshot, self.affordability, self.loans, self.month_sums)
+
+
+STEPS = (
+    "evidence",
+    "month_sums",
+    "large_incomes",
+    "savers",
+    "loans",
+    "cashflow",
+    "disposable_money",
+    "life_events",
+    "life_stages",
+    "sales_triggers",
+    "affordability",
+    "credit_risk",
+)
+"""The results of a `SuiteCache`, each after those that it rests on."""
 
 
 class AnalysisFrame(NamedTuple):
@@ -131,7 +157,7 @@ ANALYSES = (
         "disposable_money",
         ("contracts", "cashflow"),
         "What is left of the latest salary, and will be left when the next one comes.",
-        {"disposable_money": AnalysisFrame(DISPOSABLE_MONEY, lambda cache: disposable_money(cache.snapshot, cache.cashflow))},
+        {"disposable_money": AnalysisFrame(DISPOSABLE_MONEY, lambda cache: cache.disposable_money)},
     ),
     Analysis(
         "life_events",
@@ -175,7 +201,11 @@ FRAMES = {name: frame for analysis in ANALYSES for name, frame in analysis.frame
 
 def analyse(tagged_bookings: pl.DataFrame, products: pl.DataFrame, as_of: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """All analyses of tagged bookings (the columns of `TRANSACTIONS` and `TAGGED`) on the as-of dates (frame `AS_OF`)."""
-    suite_cache = SuiteCache(snapshot(tagged_bookings.rechunk(), products, as_of))
+    return frames_of(SuiteCache(snapshot(tagged_bookings.rechunk(), products, as_of)))
+
+
+def frames_of(suite_cache: SuiteCache) -> dict[str, pl.DataFrame]:
+    """The frames of all analyses, checked."""
     return {name: checked(frame.make(suite_cache), frame.schema) for name, frame in FRAMES.items()}
 
 

@@ -44,6 +44,7 @@ sql.register(app)
 statements.register(app)
 import_statements.register(app)
 backfill.register(app)
+users.register(app)
 for name, group in {
     "tenant": tenants.commands,
     "client": clients.commands,

@@ -32,6 +32,10 @@ console_commands = typer.Typer(help="Accounts of the console.", no_args_is_help=
 AccountName = Annotated[str, typer.Argument(help="Name of the account.", show_default=False)]
 
 
+def register(app: typer.Typer) -> None:
+    app.command("profile")(profile)
+
+
 @commands.command()
 def create(tenant: TenantName, username: Username, password_stdin: PasswordStdin = False, as_json: Json = False) -> None:
     """Create a user with the default roles. Prints the password once."""
@@ -105,6 +109,30 @@ def erase_again(as_json: Json = False) -> None:
     with _open_context() as context:
         receipts = flow.purge(context, datetime.now(UTC))
     _show_receipts(receipts, as_json)
+
+
+def profile(
+    tenant: TenantName,
+    username: Username,
+    runs: Annotated[int, typer.Option(min=1, max=100, help="Runs, of which the fastest counts for each step.")] = 5,
+    as_json: Json = False,
+) -> None:
+    """Show where a live answer about a user spends its time, step by step. Nothing is stored."""
+    from pipelines.results import profile as live_profile  # loads the analyses, which no other command of this group needs
+
+    with open_installation() as installation:
+        with installation.database.operating() as operator:
+            tenant_id = tenants.find(operator, tenant).id
+            user_id = find_user(operator.for_tenant(tenant_id), username).id
+        with installation.database.acting_for(tenant_id, user_id) as owner:
+            steps = live_profile.profile(owner, installation.settings.base_url, runs)
+    total = sum(step.seconds for step in steps)
+    rows = [
+        {"step": step.name, "ms": round(step.seconds * 1000, 1), "share": f"{step.seconds / total:.0%}", "rows": step.rows}
+        for step in steps
+    ]
+    rows += [{"step": "all steps", "ms": round(total * 1000, 1), "share": "100%", "rows": None}] if steps else []
+    show(rows, as_json, "Steps")
 
 
 @contextmanager

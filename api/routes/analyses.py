@@ -272,4 +272,4 @@ async def _is_published(services: Services, caller: Caller, state: ResultState) 
 def _compute(services: Services, caller: Caller, state: ResultState) -> UserDocuments:
     """All analyses of the caller, computed now."""
     with reading_for(services, caller) as owner:
-        return live.make_documents(owner, services.settings.base_url, state.as_of)
+        return live.make_documents(owner, services.settings.base_url, state.as_of, services.recent_tags)

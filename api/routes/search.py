@@ -140,7 +140,8 @@ async def _without_tags(services: Services, caller: Caller, query: SearchQuery) 
 def _with_tags(services: Services, caller: Caller, query: SearchQuery, language: Language) -> Response:
     """The page of a search for tags, or with them. Tags depend on all bookings, which are read in the same snapshot."""
     with reading_for(services, caller) as owner:
-        tagged = tags.tagged_bookings(owner) if query.taggers else tags.tag_items(owner, list(query.items))
+        recent = services.recent_tags
+        tagged = tags.tagged_bookings(owner, recent) if query.taggers else tags.tag_items(owner, list(query.items), recent)
         rows = _rows(owner, query, tagged.bookings)
     shown_rows = rows[: query.limit]
     writer = JsonListWriter()

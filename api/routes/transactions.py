@@ -164,7 +164,7 @@ def _with_tags(request: Request, services: Services, caller: Caller, query: Book
         etag = language_etag(str(tags.state(owner)), language)
         if has_etag(request, etag):
             return Response(status_code=304, headers={"ETag": etag})
-        tagged = tags.tagged_bookings(owner)
+        tagged = tags.tagged_bookings(owner, services.recent_tags)
     matching_bookings = transactions.cut_window(tagged.bookings, product.id, query.window)
     bookings = matching_bookings if query.limit is None else matching_bookings.head(query.limit)
     writer = JsonListWriter()

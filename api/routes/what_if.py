@@ -83,7 +83,7 @@ def _compare(services: Services, caller: Caller, assumptions: Sequence[Assumptio
     )
     try:
         with reading_for(services, caller) as owner:
-            comparison = what_if.compare(owner, assumptions, options)
+            comparison = what_if.compare(owner, assumptions, options, services.recent_tags)
     except NoSalary as error:
         raise wrong(f"assumptions[{error.number}].kind", NO_SALARY, sent_value=AssumptionKind.CHANGE_SALARY.value) from error
     except UnknownContract as error:

@@ -117,7 +117,9 @@ def prepare() -> None:
         make_documents_of(tagged_bookings, no_products, date(2026, 2, 15), "")
 
 
-def make_documents(owner: Owner, base_url: str, as_of: date | None = None) -> UserDocuments:
+def make_documents(
+    owner: Owner, base_url: str, as_of: date | None = None, recent: tags.RecentTags | None = None
+) -> UserDocuments:
     """All documents of a user, read in the owner's transaction. With an earlier day, only bookings until that day count."""
     revision, latest = revisions.user_state(owner)
     day = latest if as_of is None or latest is None else min(as_of, latest)
@@ -127,7 +129,7 @@ def make_documents(owner: Owner, base_url: str, as_of: date | None = None) -> Us
     if day != latest:
         tagged_bookings, user_products = until(day, UserInputs.whole(owner), tags.tagger(owner.tenant))
     else:
-        tagged_bookings, user_products = tags.tagged_bookings(owner).bookings, products.whole(owner)
+        tagged_bookings, user_products = tags.tagged_bookings(owner, recent).bookings, products.whole(owner)
     return UserDocuments(
         state, make_documents_of(tagged_bookings, user_products, day, base_url) if tagged_bookings.height else EMPTY_DOCUMENTS
     )
@@ -135,7 +137,7 @@ def make_documents(owner: Owner, base_url: str, as_of: date | None = None) -> Us
 
 def make_cashflow_view(flows: bytes, user: str, as_of: date, base_url: str, requested_view: CashflowView) -> bytes:
     """A cashflow document in the requested view, from stored cashflow frames."""
-    documents = cashflow_document(tag_writer(base_url), _decode(flows), _as_of_frame(user, as_of), requested_view)
+    documents = cashflow_document(tag_writer(base_url), _decode(flows), as_of_frame(user, as_of), requested_view)
     return dict(documents).get(user, EMPTY_DOCUMENTS[CASHFLOW])
 
 
@@ -153,7 +155,7 @@ def pack_documents_of(tagged_bookings: pl.DataFrame, user_products: pl.DataFrame
 def make_documents_of(tagged_bookings: pl.DataFrame, user_products: pl.DataFrame, as_of: date, base_url: str) -> dict[str, bytes]:
     """The documents of one user from tagged bookings and products, stored or not."""
     user = str(tagged_bookings["user"][0])
-    day = _as_of_frame(user, as_of)
+    day = as_of_frame(user, as_of)
     return dict(_contents(suite.analyse(tagged_bookings, user_products, day), day, base_url))[user]
 
 
@@ -192,7 +194,8 @@ def _decode(content: bytes) -> dict[str, pl.DataFrame]:
     return frames
 
 
-def _as_of_frame(user: str, as_of: date) -> pl.DataFrame:
+def as_of_frame(user: str, as_of: date) -> pl.DataFrame:
+    """The frame `AS_OF` of one user."""
     return pl.DataFrame({"user": [user], "as_of": [as_of]}, schema=AS_OF)
 
 

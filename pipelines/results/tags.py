@@ -1,6 +1,7 @@
 """Tags of one user's bookings: all inputs are read in one transaction, then pure functions compute."""
 
 import os
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -33,6 +34,8 @@ SERVED = [name for name in TAGGED if name not in ("user", "product")]
 
 MAX_OWN_TAGGERS = 16
 """Taggers of tenants that a process keeps: a model takes about 30 MB, and the lines it has tagged as much again."""
+MAX_RECENT_ROWS = 100_000
+"""Bookings whose tags a process remembers for further requests: some 60 bytes each."""
 OWN_CACHE_SHARE = 8
 """A tenant's own tagger caches one in so many lines of what the shared one does."""
 
@@ -164,15 +167,42 @@ class TaggedBookings:
     version: str
 
 
+class RecentTags:
+    """The tags that were computed last for requests of one process, so that the requests of a page compute them once.
+
+    Only what committed transactions have stored may be remembered here: a revision that is taken back is given again.
+    """
+
+    def __init__(self, max_rows: int = MAX_RECENT_ROWS) -> None:
+        self._max_rows = max_rows
+        self._tags: dict[UUID, tuple[tuple[int, str], pl.DataFrame]] = {}
+        self._lock = threading.Lock()
+
+    def find(self, user: UUID, revision: int, version: str) -> pl.DataFrame | None:
+        """The tags of a user (columns `SERVED`), if they are of this revision and version."""
+        with self._lock:
+            state, tags = self._tags.get(user, (None, None))
+            return tags if state == (revision, version) else None
+
+    def put(self, user: UUID, revision: int, version: str, tags: pl.DataFrame) -> None:
+        """Remembers the tags of a user, and forgets the oldest of others if they are too many rows."""
+        with self._lock:
+            self._tags.pop(user, None)
+            self._tags[user] = (revision, version), tags
+            while sum(frame.height for _, frame in self._tags.values()) > self._max_rows:
+                self._tags.pop(next(iter(self._tags)))
+
+
 def state(owner: Owner) -> str:
     """A name for the state that a user's tags are computed from: revision, model and knowledge."""
     return f"{revisions.user_state(owner).revision}-{version(owner.tenant)}"
 
 
-def tagged_bookings(owner: Owner) -> TaggedBookings:
+def tagged_bookings(owner: Owner, recent: RecentTags | None = None) -> TaggedBookings:
     """All bookings of a user with their tags, read in the owner's transaction.
 
-    Stored tags are used if they are of the current revision and version; else the same functions compute them now.
+    Stored tags are used if they are of the current revision and version, else `recent` ones, else the same functions compute
+    them now.
     """
     bookings, revision, current_tagger = ledger.whole(owner), revisions.user_state(owner).revision, tagger(owner.tenant)
     stored_result = results.find(owner, NAME, revision, current_tagger.version)
@@ -180,14 +210,18 @@ def tagged_bookings(owner: Owner) -> TaggedBookings:
         bookings["id"]
     ):  # they differ if an access has just expired
         return TaggedBookings(bookings.hstack(tags.drop("id")), revision, precomputed=True, version=current_tagger.version)
-    new_tags = tag.tag_bookings(
-        bookings, products.whole(owner), choices.whole(owner), with_name_keys(rules.whole(owner)), current_tagger
-    )
-    tagged = bookings.hstack(new_tags.select(SERVED).drop("id"))
-    return TaggedBookings(tagged, revision, precomputed=False, version=current_tagger.version)
+    user = owner.user_id
+    new_tags = recent.find(user, revision, current_tagger.version) if recent and user else None
+    if new_tags is None or not new_tags["id"].equals(bookings["id"]):
+        new_tags = tag.tag_bookings(
+            bookings, products.whole(owner), choices.whole(owner), with_name_keys(rules.whole(owner)), current_tagger
+        ).select(SERVED)
+        if recent and user:
+            recent.put(user, revision, current_tagger.version, new_tags)
+    return TaggedBookings(bookings.hstack(new_tags.drop("id")), revision, precomputed=False, version=current_tagger.version)
 
 
-def tag_items(owner: Owner, kinds: Sequence[str]) -> TaggedBookings:
+def tag_items(owner: Owner, kinds: Sequence[str], recent: RecentTags | None = None) -> TaggedBookings:
     """All bookings of a user with their items of these kinds only (`id` and a column for each kind), stored or computed as by
     `tagged_bookings`.
     """
@@ -195,7 +229,7 @@ def tag_items(owner: Owner, kinds: Sequence[str]) -> TaggedBookings:
     stored_result = results.find(owner, NAME, revision, current_version)
     if stored_result is not None:
         return TaggedBookings(unpack_frame(stored_result, columns), revision, precomputed=True, version=current_version)
-    return replace(tagged := tagged_bookings(owner), bookings=tagged.bookings.select(columns))
+    return replace(tagged := tagged_bookings(owner, recent), bookings=tagged.bookings.select(columns))
 
 
 def encode(tags: pl.DataFrame) -> bytes:

@@ -53,13 +53,15 @@ class ComparisonOptions:
     calibration: Calibration | None
 
 
-def compare(owner: Owner, assumptions: Sequence[Assumption], options: ComparisonOptions) -> Comparison:
+def compare(
+    owner: Owner, assumptions: Sequence[Assumption], options: ComparisonOptions, recent: tags.RecentTags | None = None
+) -> Comparison:
     """The analyses of a user with and without assumptions, read in the owner's transaction.
 
     Raises `UnknownContract` and `NoSalary`.
     """
     as_of = revisions.user_state(owner).as_of
-    tagged_bookings = tags.tagged_bookings(owner).bookings if as_of is not None else pl.DataFrame()
+    tagged_bookings = tags.tagged_bookings(owner, recent).bookings if as_of is not None else pl.DataFrame()
     if as_of is None or tagged_bookings.is_empty():
         empty_frames = suite.empty_frames()
         what_if.check(assumptions, empty_frames["contracts"])

@@ -13,6 +13,7 @@ import pytest
 from cryptography import x509
 from typer.testing import CliRunner
 
+from analytics.analyses import suite
 from api.cli import app
 from tests.support.stack import PASSWORD, Stack
 from warehouse import scopes
@@ -304,3 +305,22 @@ def test_an_error_is_one_sentence_and_exit_code_one() -> None:
     assert (failed.returncode, failed.stdout) == (1, "")
     assert failed.stderr == "NotFound: tenant nobody\n"
     assert subprocess.run([script, "no-such-command"], capture_output=True).returncode == 2
+
+
+def test_a_profile_shows_every_step_of_a_live_answer(stack: Stack) -> None:
+    customer = stack.tenant().customer()
+    tenant, user = customer.tenant.name, customer.username
+    assert kontor_json("profile", tenant, user) == []
+    customer.connected("demo1")
+    steps = kontor_json("profile", tenant, user, "--runs", "1")
+    by_name = {step["step"]: step for step in steps}
+    bookings = len(customer.read("/kontoumsaetze", params={"limit": 10_000}))
+    assert by_name["read bookings"]["rows"] == by_name["tags"]["rows"] == bookings
+    assert by_name["contracts"]["rows"] == len(customer.read("/ai/contracts"))
+    assert by_name["document contracts"]["rows"] == 3
+    assert {step.replace("_", " ") for step in suite.STEPS} <= by_name.keys()
+    total = by_name.pop("all steps")["ms"]
+    assert total == pytest.approx(sum(step["ms"] for step in by_name.values()), abs=0.05 * len(by_name) + 0.1)
+    assert re.search(r"contracts +│ +\d+\.\d +│ +\d+% +│ +\d+", kontor("profile", tenant, user, "--runs", "1"))
+    with pytest.raises(NotFound):
+        kontor("profile", tenant, "niemand")

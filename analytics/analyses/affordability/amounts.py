@@ -14,7 +14,7 @@ from analytics.analyses.contracts.streams import OWN_SAVINGS
 from analytics.analyses.keys import user_key
 from analytics.analyses.snapshot import Snapshot
 from analytics.bank_text import canonical
-from analytics.frames import AFFORDABILITY_AMOUNTS, checked
+from analytics.frames import AFFORDABILITY_AMOUNTS, checked, collected
 from analytics.knowledge import partners
 from analytics.products import SAVING_PRODUCTS
 
@@ -33,7 +33,7 @@ def cells(snapshot: Snapshot, window: AffordabilityWindow) -> pl.DataFrame:
     """The cells: `user_index`, `part` (with savings), `regular`, `category`, `cents` over the whole window, `months`."""
     is_saving_insurance = pl.col("insurance").is_in(_saving_insurances())
     is_saving_product = user_key("product").is_in(_saving_products(snapshot.products).implode())
-    rows = window.rows.select(
+    rows = window.rows.lazy().select(
         "user_index",
         "counted",
         category=snapshot.category.gather(window.rows["row"]),
@@ -52,16 +52,17 @@ def cells(snapshot: Snapshot, window: AffordabilityWindow) -> pl.DataFrame:
     positive_cents = pl.when(pl.col("part") == INCOME).then("cents").otherwise(-pl.col("cents"))
     part_sums = counted_sums.group_by("user_index", "part", "regular", "category").agg(positive_cents.sum().alias("cents"))
     cell_sums = part_sums.with_columns(cents=pl.when(pl.col("part") == SAVINGS).then("cents").otherwise(pl.col("cents").clip(0)))
-    return cell_sums.join(window.users.select("user_index", "months"), on="user_index", how="left").sort(
-        "user_index", "part", "regular", "category"
-    )
+    with_months = cell_sums.join(window.users.lazy().select("user_index", "months"), on="user_index", how="left")
+    return collected(with_months.sort("user_index", "part", "regular", "category"))
 
 
 def amounts(window: AffordabilityWindow, sums: pl.DataFrame) -> pl.DataFrame:
     """The frame `AFFORDABILITY_AMOUNTS`, from cells."""
-    means = sums.filter(pl.col("part") != SAVINGS).with_columns(cents=monthly_mean(pl.col("cents"))).filter(pl.col("cents") > 0)
-    user_means = means.join(window.users.select("user_index", "user"), on="user_index", how="left", maintain_order="left")
-    return checked(user_means.select(AFFORDABILITY_AMOUNTS.names()), AFFORDABILITY_AMOUNTS)
+    means = sums.lazy().filter(pl.col("part") != SAVINGS).with_columns(cents=monthly_mean(pl.col("cents")))
+    user_means = means.filter(pl.col("cents") > 0).join(
+        window.users.lazy().select("user_index", "user"), on="user_index", how="left", maintain_order="left"
+    )
+    return checked(collected(user_means.select(AFFORDABILITY_AMOUNTS.names())), AFFORDABILITY_AMOUNTS)
 
 
 def totals(window: AffordabilityWindow, sums: pl.DataFrame, stakes: pl.DataFrame) -> pl.DataFrame:
@@ -73,9 +74,9 @@ def totals(window: AffordabilityWindow, sums: pl.DataFrame, stakes: pl.DataFrame
         for kind in ("regular", "irregular")
     }
     savings_total = pl.col("cents").filter(pl.col("part") == SAVINGS).sum()
-    part_totals = sums.group_by("user_index").agg(**part_columns, saved=savings_total)
-    stake_totals = stakes.filter("counted").group_by("user_index").agg(staked=-pl.sum("amount_cents"))
-    users = window.users.join(part_totals, on="user_index", how="left", maintain_order="left")
+    part_totals = sums.lazy().group_by("user_index").agg(**part_columns, saved=savings_total)
+    stake_totals = stakes.lazy().filter("counted").group_by("user_index").agg(staked=-pl.sum("amount_cents"))
+    users = window.users.lazy().join(part_totals, on="user_index", how="left", maintain_order="left")
     users = users.join(stake_totals, on="user_index", how="left", maintain_order="left")
     complete = users.with_columns(pl.col(*part_columns, "saved", "staked").fill_null(0))
     with_parts = complete.with_columns(**{part: pl.col(f"{part}_regular") + pl.col(f"{part}_irregular") for part in PARTS})
@@ -85,7 +86,8 @@ def totals(window: AffordabilityWindow, sums: pl.DataFrame, stakes: pl.DataFrame
         savings=monthly_mean(pl.col("saved").clip(0)),
         gambling=monthly_mean(pl.col("staked")),
     )
-    return with_rest.with_columns(discretionary_for_irregular_luxuries=pl.col("discretionary") - pl.col("luxuries_regular"))
+    rest_of_income = pl.col("discretionary") - pl.col("luxuries_regular")
+    return collected(with_rest.with_columns(discretionary_for_irregular_luxuries=rest_of_income))
 
 
 def stakes(snapshot: Snapshot, window: AffordabilityWindow) -> pl.DataFrame:

@@ -12,6 +12,7 @@ from analytics.analyses.affordability.literacy import literacy
 from analytics.analyses.affordability.window import AffordabilityWindow, affordability_window
 from analytics.analyses.life_events.months import sum_months
 from analytics.analyses.loans import loans
+from analytics.analyses.savers import Savers, find_savers
 from analytics.analyses.snapshot import Snapshot
 from analytics.frames import AFFORDABILITY, checked
 
@@ -26,14 +27,12 @@ class Affordability(NamedTuple):
     amounts: pl.DataFrame
 
 
-def affordability(
-    snapshot: Snapshot, user_loans: pl.DataFrame | None = None, month_sums: pl.DataFrame | None = None
-) -> Affordability:
+def affordability(snapshot: Snapshot, user_loans: pl.DataFrame | None = None, user_savers: Savers | None = None) -> Affordability:
     """The affordability of all users with at least three full months; the others have no row.
 
-    Loans (frame `LOANS`) and month sums are computed if they are not passed.
+    Loans (frame `LOANS`) and savers are computed if they are not passed.
     """
-    month_sums = sum_months(snapshot) if month_sums is None else month_sums
+    user_savers = find_savers(snapshot, sum_months(snapshot)) if user_savers is None else user_savers
     window = affordability_window(snapshot)
     sums, stake_rows = cells(snapshot, window), stakes(snapshot, window)
     debits, user_loans = words.worded_debits(snapshot, window), loans(snapshot) if user_loans is None else user_loans
@@ -43,7 +42,7 @@ def affordability(
         _gambling_ids(stake_rows),
     ):
         users = users.join(columns, on="user_index", how="left", maintain_order="left")
-    rated_users = literacy(snapshot, window, _with_ratios(users), user_loans, month_sums)
+    rated_users = literacy(snapshot, window, _with_ratios(users), user_loans, user_savers)
     complete = rated_users.with_columns(
         window_first="first",
         window_last=pl.col("end").dt.offset_by("-1d"),

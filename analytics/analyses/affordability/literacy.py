@@ -4,7 +4,7 @@ import polars as pl
 
 from analytics.analyses.affordability.window import AffordabilityWindow
 from analytics.analyses.loan_purposes import PURCHASE
-from analytics.analyses.savers import amounts_saved, regular_savers, saving_insurances
+from analytics.analyses.savers import Savers, saving_insurances
 from analytics.analyses.snapshot import Snapshot
 from analytics.products import ProductCategory
 
@@ -19,7 +19,7 @@ INVESTMENT_CATEGORIES = ("SAVINGS_SECURITIES", "BANKFINANCE_INVESTMENT")
 
 
 def literacy(
-    snapshot: Snapshot, window: AffordabilityWindow, totals: pl.DataFrame, loans: pl.DataFrame, month_sums: pl.DataFrame
+    snapshot: Snapshot, window: AffordabilityWindow, totals: pl.DataFrame, loans: pl.DataFrame, user_savers: Savers
 ) -> pl.DataFrame:
     """The totals with `financial_literacy` (low, neutral, high), its score and its reason.
 
@@ -27,7 +27,7 @@ def literacy(
     """
     active = snapshot.contracts.filter(pl.col("status") == "ACTIVE")
     users_by_rule = {
-        "saves": regular_savers(snapshot, amounts_saved(snapshot, month_sums))["user"],
+        "saves": user_savers.regular["user"],
         "invests": _investors(snapshot, window, active),
         "insured": _insured_users(snapshot, active),
         "purchases": _instalment_buyers(snapshot, window, loans),

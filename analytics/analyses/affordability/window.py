@@ -10,6 +10,7 @@ import polars as pl
 
 from analytics.analyses.keys import user_key
 from analytics.analyses.snapshot import Snapshot
+from analytics.frames import collected
 from analytics.products import ProductCategory
 
 MAX_MONTHS, MIN_MONTHS = 12, 3
@@ -49,14 +50,16 @@ def windows(snapshot: Snapshot) -> pl.DataFrame:
 
     A history begins with the first booking of a current account: an old savings account shows no income.
     """
-    first_bookings = snapshot.bookings.group_by("user", "product").agg(first=pl.min("booked_on"))
-    current = snapshot.products.filter(pl.col("category") == ProductCategory.CHECKING).select("user", "product", current=True)
+    first_bookings = snapshot.bookings.lazy().group_by("user", "product").agg(first=pl.min("booked_on"))
+    current = (
+        snapshot.products.lazy().filter(pl.col("category") == ProductCategory.CHECKING).select("user", "product", current=True)
+    )
     first = pl.col("first")
     history = (
         first_bookings.join(current, on=["user", "product"], how="left")
         .group_by("user")
         .agg(first=pl.coalesce(first.filter("current").min(), first.min()))
-        .join(snapshot.as_of, on="user", how="inner")
+        .join(snapshot.as_of.lazy(), on="user", how="inner")
     )
     first_full_month = (
         pl.when(first.dt.day() <= MAX_FIRST_DAY)
@@ -69,7 +72,7 @@ def windows(snapshot: Snapshot) -> pl.DataFrame:
     )
     months = (pl.col("end").dt.year() - first.dt.year()) * 12 + pl.col("end").dt.month().cast(pl.Int32) - first.dt.month()
     long_windows = limited_windows.with_columns(months=months.cast(pl.Int64)).filter(pl.col("months") >= MIN_MONTHS)
-    return long_windows.sort("user").with_row_index("user_index")
+    return collected(long_windows.sort("user").with_row_index("user_index"))
 
 
 def _with_contracts(rows: pl.DataFrame, snapshot: Snapshot) -> pl.DataFrame:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from analytics import trees
 from analytics.analyses.snapshot import Snapshot
 from analytics.calendar import FIRST_DAY, calendar
-from analytics.frames import EXPECTED_PAYMENTS, checked
+from analytics.frames import EXPECTED_PAYMENTS, checked, collected
 
 SALARY_CATEGORY = "INCOME_SALARY"
 ENDED_BY_NEW_JOB = (SALARY_CATEGORY, "INCOME_OTHER")
@@ -32,28 +32,32 @@ def expected_payments(snapshot: Snapshot, until: pl.DataFrame) -> pl.DataFrame:
     Overdue income that did not come in its month is not expected in addition to that of the next month.
     """
     payments, day = payments_until(continuing_contracts(snapshot), until), pl.col("expected_on")
-    late = snapshot.contracts.filter("overdue", pl.col("amount_next") > 0).select("user", "date_next", "date_due", contract="id")
-    with_due_dates = payments.join(late, on=["user", "contract"], how="left", maintain_order="left")
+    late = (
+        snapshot.contracts.lazy()
+        .filter("overdue", pl.col("amount_next") > 0)
+        .select("user", "date_next", "date_due", contract="id")
+    )
+    with_due_dates = payments.lazy().join(late, on=["user", "contract"], how="left", maintain_order="left")
     is_in_later_month = (day == pl.col("date_next")) & (day.dt.month_start() > pl.col("date_due"))
-    return with_due_dates.filter(~is_in_later_month.fill_null(value=False)).select(payments.columns)
+    return collected(with_due_dates.filter(~is_in_later_month.fill_null(value=False)).select(payments.columns))
 
 
 def continuing_contracts(snapshot: Snapshot) -> pl.DataFrame:
     """The contracts without overdue income that a new job has ended: it does not come after another salary has begun."""
-    late = snapshot.contracts.filter("overdue", pl.col("category").is_in(ENDED_BY_NEW_JOB))
-    salaries = snapshot.contracts.filter(pl.col("category") == SALARY_CATEGORY).select("user", began="date_first")
+    late = snapshot.contracts.lazy().filter("overdue", pl.col("category").is_in(ENDED_BY_NEW_JOB))
+    salaries = snapshot.contracts.lazy().filter(pl.col("category") == SALARY_CATEGORY).select("user", began="date_first")
     ended_contracts = late.join(salaries, on="user").filter(pl.col("began") > pl.col("date_latest"))
-    return snapshot.contracts.join(ended_contracts, on=["user", "id"], how="anti", maintain_order="left")
+    return collected(snapshot.contracts.lazy().join(ended_contracts, on=["user", "id"], how="anti", maintain_order="left"))
 
 
 def payments_until(contracts: pl.DataFrame, until: pl.DataFrame) -> pl.DataFrame:
     """The payments (frame `EXPECTED_PAYMENTS`) of the active ones of these contracts until each user's last day."""
-    periods = trees.periods_frame().select(period="system_name", months="months", days="days")
-    active = contracts.filter(pl.col("status") == "ACTIVE", pl.col("date_next").is_not_null())
-    active_contracts = active.join(until, on="user", how="inner").join(periods, on="period", how="left").sort("user", "id")
+    periods = trees.periods_frame().lazy().select(period="system_name", months="months", days="days")
+    active = contracts.lazy().filter(pl.col("status") == "ACTIVE", pl.col("date_next").is_not_null())
+    active_contracts = active.join(until.lazy(), on="user", how="inner").join(periods, on="period", how="left").sort("user", "id")
     turns = ((pl.col("until") - pl.col("date_due")).dt.total_days() / pl.col("days")).floor().cast(pl.Int64) + 1
     active_contracts = active_contracts.with_columns(turn=pl.int_ranges(0, turns.fill_null(0).clip(lower_bound=0) + 1))
-    rows = active_contracts.select(
+    selected_contracts = active_contracts.select(
         "user",
         "category",
         "partner",
@@ -65,12 +69,16 @@ def payments_until(contracts: pl.DataFrame, until: pl.DataFrame) -> pl.DataFrame
         "days",
         contract="id",
         cents="amount_next",
-    ).explode("turn")
-    dated_payments = rows.with_columns(expected_on=pl.when(pl.col("turn") == 0).then("date_next").otherwise(_later_dates(rows)))
+    )
+    rows = collected(selected_contracts.explode("turn"))
+    dated_payments = rows.lazy().with_columns(
+        expected_on=pl.when(pl.col("turn") == 0).then("date_next").otherwise(_later_dates(rows))
+    )
     payments = dated_payments.filter(
         pl.col("expected_on") <= pl.col("until"), (pl.col("turn") == 0) | (pl.col("expected_on") > pl.col("date_next"))
     )
-    return checked(payments.select(EXPECTED_PAYMENTS.names()).sort("user", "contract", "expected_on"), EXPECTED_PAYMENTS)
+    sorted_payments = payments.select(EXPECTED_PAYMENTS.names()).sort("user", "contract", "expected_on")
+    return checked(collected(sorted_payments), EXPECTED_PAYMENTS)
 
 
 def _later_dates(rows: pl.DataFrame) -> pl.Series:

@@ -36,7 +36,7 @@ from analytics.analyses.cashflow.values import (
 )
 from analytics.analyses.cashflow.yearly import yearly_cents
 from analytics.analyses.german import german_euros
-from analytics.frames import CASHFLOW_PREDICTIONS, checked
+from analytics.frames import CASHFLOW_PREDICTIONS, checked, collected
 from analytics.native.compiling import compiled
 from analytics.native.dense_ids import Numbering
 
@@ -63,8 +63,16 @@ def predictions(payments: pl.DataFrame, flows: Flows, cycles: pl.DataFrame, reve
     )
     view_rows = view_rows.with_row_index("row")
     rows_by_cycle = {cycle: view_rows.filter(pl.col(f"{cycle}_count") >= MIN_CYCLES) for cycle in RESIDUAL_COLUMNS}
-    parts = [_predict_item(rows_by_cycle[cycle_of(kind)], kind, step) for kind in KINDS for step in STEPS]
-    items = pl.concat(parts).sort("position")
+    numbers_by_cycle = {
+        cycle: cycle_rows.select(current_number(kind).alias(kind) for kind in KINDS if cycle_of(kind) == cycle)
+        for cycle, cycle_rows in rows_by_cycle.items()
+    }
+    parts = [
+        _predict_item(rows_by_cycle[cycle_of(kind)], numbers_by_cycle[cycle_of(kind)][kind] + step, kind, step)
+        for kind in KINDS
+        for step in STEPS
+    ]
+    items = collected(pl.concat(parts).sort("position"))
     view_keys = view_rows[VIEW_KEYS].cast({name: CASHFLOW_PREDICTIONS[name] for name in VIEW_KEYS})[
         items["position"] // len(parts)
     ]
@@ -136,18 +144,18 @@ def _sum_to_views(rows: pl.DataFrame) -> pl.DataFrame:
     The rows are wide, so it is determined first where each of them counts; then they are read once.
     """
     zero_rows = _zero_rows(rows)
-    tag_rows = rows.select(TAG_KEYS).with_row_index("at")
-    groups = category_groups().select("tag", "main", "aggregate", net=pl.lit(NET)).cast(rows.schema["tag"])
-    category_rows = tag_rows.filter(pl.col("tree") == CATEGORIES).join(groups, on="tag", how="inner")
-    with_aggregate = category_rows.filter(pl.col("aggregate").is_not_null())
+    tag_rows = rows.lazy().select(TAG_KEYS).with_row_index("at")
+    groups = category_groups().lazy().select("tag", "main", "aggregate", net=pl.lit(NET)).cast(rows.schema["tag"])
+    category_rows = collected(tag_rows.filter(pl.col("tree") == CATEGORIES).join(groups, on="tag", how="inner")).lazy()
+    with_aggregate = collected(category_rows.filter(pl.col("aggregate").is_not_null())).lazy()
     level_parts = [
         _on_level(tag_rows, SUB, "tag"),
         _on_level(category_rows, MAIN, "main"),
         _on_level(with_aggregate, AGGREGATE, "aggregate"),
         _on_level(with_aggregate, AGGREGATE, "net"),
-        _on_level(zero_rows.select(TAG_KEYS).with_row_index("at", offset=rows.height), AGGREGATE, "tag"),
+        _on_level(zero_rows.lazy().select(TAG_KEYS).with_row_index("at", offset=rows.height), AGGREGATE, "tag"),
     ]
-    levels = pl.concat(level_parts).with_columns(mixed=pl.col("savings").any().over(VIEW_KEYS[:4]))
+    levels = collected(pl.concat(level_parts).with_columns(mixed=pl.col("savings").any().over(VIEW_KEYS[:4])))
     with_savings = levels.with_columns(with_savings=pl.lit(value=True), without_savings=~pl.col("mixed"))
     without_savings = levels.filter("mixed", ~pl.col("savings")).with_columns(
         with_savings=pl.lit(value=False), without_savings=pl.lit(value=True)
@@ -175,7 +183,7 @@ def _add(value_row: NDArray[np.uint32], group: NDArray[np.int64], values: NDArra
             table[group[row], column] += values[value_row[row], column]
 
 
-def _on_level(rows: pl.DataFrame, level: str, tag: str) -> pl.DataFrame:
+def _on_level(rows: pl.LazyFrame, level: str, tag: str) -> pl.LazyFrame:
     """The rows (`at`) as they count on a level, for the tag in this column."""
     return rows.select("at", "user", "tree", "savings", tag=tag, level=pl.lit(level, LEVEL))
 
@@ -197,16 +205,18 @@ def _with_bounds(view_rows: pl.DataFrame) -> pl.DataFrame:
     return view_rows.with_columns(**bounds)
 
 
-def _predict_item(view_rows: pl.DataFrame, kind: str, step: int) -> pl.DataFrame:
-    """One item of one kind for all tags. The bounds allow that what comes every year does not come, or is larger."""
+def _predict_item(view_rows: pl.DataFrame, numbers: pl.Series, kind: str, step: int) -> pl.LazyFrame:
+    """One item of one kind for all tags; `numbers` are those of the items. The bounds allow that what comes every year does not
+    come, or is larger.
+    """
     cycle = cycle_of(kind)
     months = pl.lit(float(ITEM_MONTHS.get(kind, 1))) if step else pl.col(f"{cycle}_left") + months_after(kind)
     cents = pl.col(f"fixed_{kind}{step}") + pl.col(f"flex_{kind}{step}")
     margins = {end: (pl.col(f"{cycle}_{end}") * _bound_growth(months)).round().cast(pl.Int64) for end in ("lowest", "highest")}
     extra = pl.col(f"extra_{kind}{step}") if kind in ITEM_MONTHS else pl.lit(0, pl.Int64)
-    return view_rows.select(
+    return view_rows.lazy().select(
         kind=pl.lit(kind),
-        item=item_names(kind, view_rows.select(current_number(kind) + step).to_series()),
+        item=item_names(kind, numbers),
         cents=cents,
         fixed=f"fixed_{kind}{step}",
         flex=f"flex_{kind}{step}",

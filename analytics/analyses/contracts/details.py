@@ -9,7 +9,7 @@ from analytics.analyses.contracts.modes import most_frequent
 from analytics.analyses.contracts.rhythm import starts_of
 from analytics.analyses.contracts.streams import sort_by_day
 from analytics.bank_text import references
-from analytics.frames import CONTRACT_BOOKINGS, CONTRACTS, PRICE_CHANGE, checked
+from analytics.frames import CONTRACT_BOOKINGS, CONTRACTS, PRICE_CHANGE, checked, collected
 
 NUMBERED_BOOKINGS = 3
 """Reference numbers are read from this many of the latest regular bookings."""
@@ -37,18 +37,23 @@ def describe_contracts(
     members = _sort_members(unsorted_members, bookings["id"])
     members = members.hstack(bookings[[*BOOKING_COLUMNS, *COUNTERPARTY_COLUMNS]][members["row"]])
     regular = members.filter("regular")
-    contract_facts = forecasts.join(_statistics(members, regular), on="stream", how="inner", maintain_order="left")
+    contract_facts = forecasts.lazy().join(_statistics(members, regular), on="stream", how="inner", maintain_order="left")
     rare_streams = forecasts.filter(pl.col("period").is_in(RARE_PERIODS))["stream"]
-    for columns in (_kinds(regular), _numbers(regular), _final_payments(members), _price_changes(regular, rare_streams)):
+    for columns in (
+        _kinds(regular).lazy(),
+        _numbers(regular),
+        _final_payments(members),
+        _price_changes(regular, rare_streams),
+    ):
         contract_facts = contract_facts.join(columns, on="stream", how="left", maintain_order="left")
-    contracts = _with_status(contract_facts).sort("user", "id")
-    ranks = contracts.select("stream", contract="id", rank=pl.int_range(pl.len()))
-    payment_columns = members.select("stream", "row", "user", "id", "booked_on", "regular", amount_cents="cents")
+    contracts = collected(_with_status(collected(contract_facts)).sort("user", "id"))
+    ranks = contracts.lazy().select("stream", contract="id", rank=pl.int_range(pl.len()))
+    payment_columns = members.lazy().select("stream", "row", "user", "id", "booked_on", "regular", amount_cents="cents")
     ranked_payments = payment_columns.join(ranks, on="stream", how="inner", maintain_order="left")
-    contract_bookings = ranked_payments.sort("rank", maintain_order=True)  # inside a contract they are in order
-    frame = contracts.select(CONTRACTS.names()).cast(dict(CONTRACTS.items()))
+    contract_bookings = collected(ranked_payments.sort("rank", maintain_order=True))  # inside a contract they are in order
+    frame = contracts.lazy().select(CONTRACTS.names()).cast(dict(CONTRACTS.items()))
     return (
-        checked(frame, CONTRACTS),
+        checked(collected(frame), CONTRACTS),
         checked(contract_bookings[CONTRACT_BOOKINGS.names()], CONTRACT_BOOKINGS),
         contract_bookings["row"],
     )
@@ -69,13 +74,15 @@ def _sort_members(members: pl.DataFrame, ids: pl.Series) -> pl.DataFrame:
 
 def _refunds(payments: pl.DataFrame, others: pl.DataFrame) -> pl.DataFrame:
     """Bookings of the other sign, such as refunds, each with the contract of its group that was paid last before it."""
-    regular_payments = payments.filter("regular").select("group_key", "stream", paid_on="booked_on")
-    payments_before = others.join(regular_payments, on="group_key", how="inner").filter(pl.col("paid_on") <= pl.col("booked_on"))
+    regular_payments = payments.lazy().filter("regular").select("group_key", "stream", paid_on="booked_on")
+    payments_before = (
+        others.lazy().join(regular_payments, on="group_key", how="inner").filter(pl.col("paid_on") <= pl.col("booked_on"))
+    )
     last = payments_before.sort("row", "paid_on", "stream").unique("row", keep="last", maintain_order=True)
-    return last.select("stream", "row", "booked_on", "cents", regular=pl.lit(False))
+    return collected(last.select("stream", "row", "booked_on", "cents", regular=pl.lit(False)))
 
 
-def _statistics(members: pl.DataFrame, regular: pl.DataFrame) -> pl.DataFrame:
+def _statistics(members: pl.DataFrame, regular: pl.DataFrame) -> pl.LazyFrame:
     cents = pl.col("cents")
     sums = regular.group_by("stream", maintain_order=True).agg(
         pl.first("user", "as_of", "id"),
@@ -93,9 +100,9 @@ def _statistics(members: pl.DataFrame, regular: pl.DataFrame) -> pl.DataFrame:
         first_purpose=pl.first("purpose"),
         **{name: pl.last(name) for name in COUNTERPARTY_COLUMNS},
     )
-    non_regular = members.filter(~pl.col("regular")).group_by("stream").agg(amount_total_non_regular=cents.sum())
+    non_regular = members.lazy().filter(~pl.col("regular")).group_by("stream").agg(amount_total_non_regular=cents.sum())
     start_dates = references.billing_span(sums["first_purpose"])["first"]
-    statistics = sums.with_columns(date_start=pl.coalesce(start_dates, sums["date_first"])).drop("first_purpose")
+    statistics = sums.lazy().with_columns(date_start=pl.coalesce(start_dates, sums["date_first"])).drop("first_purpose")
     return statistics.join(non_regular, on="stream", how="left", maintain_order="left").with_columns(
         pl.col("amount_total_non_regular").fill_null(0)
     )
@@ -108,7 +115,7 @@ def _kinds(regular: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame([regular["stream"].gather(starts[:-1]), *kinds])
 
 
-def _numbers(regular: pl.DataFrame) -> pl.DataFrame:
+def _numbers(regular: pl.DataFrame) -> pl.LazyFrame:
     """Contract and customer numbers in the latest regular bookings, the most frequent first.
 
     A number that only one of several bookings has is that of an invoice, so that the numbers of a contract stay the same.
@@ -118,12 +125,12 @@ def _numbers(regular: pl.DataFrame) -> pl.DataFrame:
     latest = regular.select("stream", "purpose").filter(payments_left <= NUMBERED_BOOKINGS)
     of_contract, of_customer = references.written_numbers(latest["purpose"])
     numbers = latest.select("stream", contract_numbers=of_contract, customer_numbers=of_customer)
-    lists = latest.select("stream").unique(maintain_order=True)
+    lists = latest.lazy().select("stream").unique(maintain_order=True)
     for name in ("contract_numbers", "customer_numbers"):
         if numbers[name].null_count() == numbers.height:
             lists = lists.with_columns(pl.lit([], pl.List(pl.String)).alias(name))
             continue
-        number_counts = numbers.filter(pl.col(name).is_not_null()).group_by("stream", name).len()
+        number_counts = numbers.lazy().filter(pl.col(name).is_not_null()).group_by("stream", name).len()
         is_lasting = (pl.col("len") > 1) | (pl.sum("len").over("stream") == 1)
         ordered_numbers = number_counts.filter(is_lasting).sort("stream", "len", name)
         number_lists = ordered_numbers.group_by("stream").agg(pl.col(name).reverse().head(MAX_NUMBERS))
@@ -133,22 +140,23 @@ def _numbers(regular: pl.DataFrame) -> pl.DataFrame:
     return lists
 
 
-def _final_payments(members: pl.DataFrame) -> pl.DataFrame:
+def _final_payments(members: pl.DataFrame) -> pl.LazyFrame:
     """By contract whether the text of its last booking says that none follows (`ended`)."""
     last = members.group_by("stream", maintain_order=True).agg(pl.last("purpose").fill_null(""))
-    candidates = last.filter(pl.col("purpose").str.contains_any(list(FINAL_PAYMENT_STEMS), ascii_case_insensitive=True))
+    candidates = last.lazy().filter(pl.col("purpose").str.contains_any(list(FINAL_PAYMENT_STEMS), ascii_case_insensitive=True))
     number, total = (number.cast(pl.Int32) for number in references.instalment(pl.col("purpose")))
     is_final = ((number == total) & (total > 1)).fill_null(value=False) | pl.col("purpose").str.contains(FINAL_PAYMENT_WORDS)
-    return last.select("stream", ended=pl.col("stream").is_in(candidates.filter(is_final)["stream"].implode()))
+    final_streams = collected(candidates.filter(is_final))["stream"]
+    return last.lazy().select("stream", ended=pl.col("stream").is_in(final_streams.implode()))
 
 
-def _price_changes(regular: pl.DataFrame, rare_streams: pl.Series) -> pl.DataFrame:
+def _price_changes(regular: pl.DataFrame, rare_streams: pl.Series) -> pl.LazyFrame:
     """The changes of the regular amount, for contracts that keep it most of the time, and for those paid rarely: a premium of a
     year may change every year.
     """
     follows = pl.col("stream") == pl.col("stream").shift()
     before = pl.when(follows).then(pl.col("cents").shift())
-    steps = regular.select("stream", "booked_on", "cents", before=before)
+    steps = regular.lazy().select("stream", "booked_on", "cents", before=before)
     steps = steps.with_columns(changed=(pl.col("before") != pl.col("cents")).fill_null(value=False))
     change = pl.struct(date="booked_on", before="before", after="cents")
     step_share = (pl.col("cents") / pl.col("before") - 1).abs()
@@ -162,13 +170,13 @@ def _price_changes(regular: pl.DataFrame, rare_streams: pl.Series) -> pl.DataFra
     )
 
 
-def _with_status(facts: pl.DataFrame) -> pl.DataFrame:
+def _with_status(facts: pl.DataFrame) -> pl.LazyFrame:
     """With status, next date and amount, age, growth and reason."""
     late = pl.col("due") <= pl.col("as_of")
     active = (pl.col("as_of") <= pl.col("due") + pl.duration(days=pl.col("grace"))) & ~pl.col("ended")
     tomorrow = pl.Series(next_business_day(facts["as_of"].to_physical().cast(pl.Int64).to_numpy())).cast(pl.Int32).cast(pl.Date)
     first, latest = pl.col("amount_first"), pl.col("amount_latest")
-    return facts.with_columns(
+    return facts.lazy().with_columns(
         status=pl.when(active).then(pl.lit("ACTIVE")).otherwise(pl.lit("INACTIVE")),
         overdue=active & late,
         date_due="due",

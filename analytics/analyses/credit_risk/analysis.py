@@ -6,11 +6,11 @@ import numpy as np
 import polars as pl
 
 from analytics.analyses.affordability import Affordability
-from analytics.analyses.credit_risk.scorecard import CLASSES, VALUE, Scorecard, Signal, column, scorecard
+from analytics.analyses.credit_risk.scorecard import CLASSES, VALUE, Assessment, Scorecard, Signal, scorecard
 from analytics.analyses.credit_risk.signals import NO_IDS, signal_values
 from analytics.analyses.credit_risk.stress import with_instalment, with_stress
 from analytics.analyses.snapshot import Snapshot
-from analytics.frames import CREDIT_RISK, CREDIT_RISK_SIGNALS, checked
+from analytics.frames import CREDIT_RISK, CREDIT_RISK_SIGNALS, checked, collected
 
 MAX_EVIDENCE = 20
 """The most bookings that a signal names; the latest ones."""
@@ -34,26 +34,29 @@ def credit_risk(
     card = card or scorecard()
     values, evidence = signal_values(snapshot, affordability, loans, month_sums)
     scored_values = with_stress(with_instalment(values), card)
-    by_score, places = card.class_of_scores(card.scores(values)), card.classes(values)
+    assessment = card.assess(values)
     complete = scored_values.with_columns(
-        pl.Series("score", card.scores(values), pl.Int64),
-        pl.Series("risk_class", [CLASSES[place] for place in places], pl.String),
-        _class_reasons(card, values, by_score, places),
+        pl.Series("score", assessment.scores, pl.Int64),
+        pl.Series("risk_class", [CLASSES[place] for place in assessment.classes], pl.String),
+        _class_reasons(card, assessment),
         missing=_missing(),
     )
     users = checked(complete.select(CREDIT_RISK.names()), CREDIT_RISK)
-    return CreditRisk(users, _signals(card, values, evidence))
+    return CreditRisk(users, _signals(card, values, assessment, evidence))
 
 
-def _class_reasons(card: Scorecard, values: pl.DataFrame, by_score: np.ndarray, places: np.ndarray) -> pl.Series:
+def _class_reasons(card: Scorecard, assessment: Assessment) -> pl.Series:
     """Why a class is worse than that of the score: the names of the signals that allow no better one; else null."""
-    limits = {signal.display_name: signal.best_classes(column(values, signal.name)) for signal in card.signals}
+    limits = {
+        signal.display_name: signal.best_classes(numbers)
+        for signal, numbers in zip(card.signals, assessment.numbers, strict=True)
+    }
     reasons = [
         None
         if place == own
         else f"nach Punkten {CLASSES[own]}, höchstens {CLASSES[place]} wegen: "
         + ", ".join(name for name, allowed in limits.items() if allowed[row] == place)
-        for row, (own, place) in enumerate(zip(by_score, places, strict=True))
+        for row, (own, place) in enumerate(zip(assessment.class_of_score, assessment.classes, strict=True))
     ]
     return pl.Series("class_reason", reasons, pl.String)
 
@@ -83,30 +86,47 @@ def _counted(name: str, one: str, several: str) -> pl.Expr:
     return pl.when(pl.col(name) > 0).then(pl.format("{} {}", pl.col(name), words))
 
 
-def _signals(card: Scorecard, values: pl.DataFrame, evidence: pl.DataFrame) -> pl.DataFrame:
-    parts = [_signal(signal, values).with_columns(order=pl.lit(order)) for order, signal in enumerate(card.signals)]
-    if not parts:
+def _signals(card: Scorecard, values: pl.DataFrame, assessment: Assessment, evidence: pl.DataFrame) -> pl.DataFrame:
+    signals_of_unit: dict[str, list[int]] = {}
+    for order, signal in enumerate(card.signals):
+        signals_of_unit.setdefault(signal.unit, []).append(order)
+    if not signals_of_unit:
         return CREDIT_RISK_SIGNALS.to_frame()
-    rows = pl.concat(parts).join(evidence, on=["user", "signal"], how="left", maintain_order="left").sort("user", "order")
+    parts = [_rows_of_unit(unit, orders, card, values, assessment) for unit, orders in signals_of_unit.items()]
+    rows = pl.concat(parts).join(evidence.lazy(), on=["user", "signal"], how="left", maintain_order="left")
     ids = pl.col("ids").fill_null(NO_IDS)
-    with_bookings = rows.with_columns(booking_count=ids.list.len().cast(pl.Int64), bookings=ids.list.tail(MAX_EVIDENCE))
-    return checked(with_bookings.select(CREDIT_RISK_SIGNALS.names()), CREDIT_RISK_SIGNALS)
-
-
-def _signal(signal: Signal, values: pl.DataFrame) -> pl.DataFrame:
-    """The rows of one signal: `user`, `signal`, `value`, `points`, `max_points`, `reason`."""
-    numbers = column(values, signal.name)
-    reasons = pl.Series([range_.reason for range_ in signal.all_ranges], dtype=pl.String)
-    rows = values.select(
-        "user",
-        signal=pl.lit(signal.name),
-        value=pl.col(signal.name).cast(pl.Float64),
-        points=pl.Series(signal.points(numbers), dtype=pl.Int64),
-        max_points=pl.lit(signal.max_points, pl.Int64),
-        template=reasons.gather(signal.places(numbers)),
+    with_bookings = rows.sort("user", "order").with_columns(
+        booking_count=ids.list.len().cast(pl.Int64), bookings=ids.list.tail(MAX_EVIDENCE)
     )
-    text = _written(signal.unit)
-    return rows.with_columns(reason=pl.col("template").str.replace(VALUE, text.fill_null(""), literal=True)).drop("template")
+    return checked(collected(with_bookings.select(CREDIT_RISK_SIGNALS.names())), CREDIT_RISK_SIGNALS)
+
+
+def _rows_of_unit(unit: str, orders: list[int], card: Scorecard, values: pl.DataFrame, assessment: Assessment) -> pl.LazyFrame:
+    """The rows of the signals with this unit: `user`, `signal`, `order`, `value`, `points`, `max_points`, `reason`."""
+    signals, height = [card.signals[order] for order in orders], values.height
+    numbers = [assessment.numbers[order] for order in orders]
+    templates = [_reasons(signal).gather(signal.places(column)) for signal, column in zip(signals, numbers, strict=True)]
+    points = [signal.points(column) for signal, column in zip(signals, numbers, strict=True)]
+    rows = pl.DataFrame(
+        {
+            "user": pl.concat([values.get_column("user")] * len(signals)),
+            "signal": pl.Series([signal.name for signal in signals], dtype=pl.String).gather(
+                np.repeat(np.arange(len(signals)), height)
+            ),
+            "order": np.repeat(np.array(orders, np.int64), height),
+            "value": pl.concat([values.get_column(signal.name).cast(pl.Float64).rename("value") for signal in signals]),
+            "points": np.concatenate(points),
+            "max_points": np.repeat(np.array([signal.max_points for signal in signals], np.int64), height),
+            "template": pl.concat(templates),
+        }
+    )
+    reason = pl.col("template").str.replace(VALUE, _written(unit).fill_null(""), literal=True)
+    return rows.lazy().with_columns(reason=reason)
+
+
+def _reasons(signal: Signal) -> pl.Series:
+    """The reasons of a signal's ranges, with a place for the value."""
+    return pl.Series("template", [range_.reason for range_ in signal.all_ranges], pl.String)
 
 
 def _written(unit: str) -> pl.Expr:

@@ -6,6 +6,7 @@ A balance is known for the as-of date only. The days before follow from it by ta
 import polars as pl
 
 from analytics.analyses.snapshot import EURO, Snapshot
+from analytics.frames import collected
 from analytics.products import ProductCategory
 
 LIQUID_PRODUCTS = (
@@ -17,36 +18,42 @@ LIQUID_PRODUCTS = (
 """Money that is there when it is needed. Securities are not, since nobody knows what they will bring."""
 
 
-def liquid_cents(accounts: pl.DataFrame) -> pl.DataFrame:
+def liquid_cents(accounts: pl.DataFrame) -> pl.LazyFrame:
     """By user with a known balance of a liquid product: `liquid_cents`, the sum of these balances."""
-    return accounts.filter(pl.col("category").is_in(LIQUID_PRODUCTS)).group_by("user").agg(liquid_cents=pl.sum("balance_cents"))
+    liquid = accounts.lazy().filter(pl.col("category").is_in(LIQUID_PRODUCTS))
+    return liquid.group_by("user").agg(liquid_cents=pl.sum("balance_cents"))
 
 
 def balanced_accounts(snapshot: Snapshot) -> pl.DataFrame:
     """The products of users with bookings in euros whose balance is known; an account that is connected twice is there once."""
-    currencies = snapshot.bookings.group_by("user").agg(pl.first("currency"))
+    currencies = snapshot.bookings.lazy().group_by("user").agg(pl.first("currency"))
     in_euros = currencies.filter(pl.col("currency") == EURO)
-    with_balance = snapshot.products.filter(pl.col("balance_cents").is_not_null()).join(in_euros, on="user", how="semi")
+    with_balance = snapshot.products.lazy().filter(pl.col("balance_cents").is_not_null()).join(in_euros, on="user", how="semi")
     account = pl.when(pl.col("iban").fill_null("") != "").then("iban").otherwise("product")
     keyed_products = with_balance.with_columns(account=account).sort("user", "product")
-    return keyed_products.unique(["user", "category", "account"], keep="first", maintain_order=True)
+    return collected(keyed_products.unique(["user", "category", "account"], keep="first", maintain_order=True))
 
 
-def days_below_zero(snapshot: Snapshot, accounts: pl.DataFrame, windows: pl.DataFrame) -> pl.DataFrame:
+def days_below_zero(snapshot: Snapshot, accounts: pl.DataFrame, windows: pl.DataFrame) -> pl.LazyFrame:
     """By user with the balance of a current account: `days_below_zero`, the share of days since `window_first` that ended below
     zero, of the account with the most such days.
     """
-    checking = accounts.filter(pl.col("category") == ProductCategory.CHECKING).join(
-        windows.select("user", "window_first", "as_of"), on="user", how="inner"
+    checking = (
+        accounts.lazy()
+        .filter(pl.col("category") == ProductCategory.CHECKING)
+        .join(windows.lazy().select("user", "window_first", "as_of"), on="user", how="inner")
     )
     account_columns = ["user", "product", "balance_cents", "window_first", "as_of"]
-    bookings = snapshot.bookings[["user", "product", "booked_on", "amount_cents"]].join(
-        checking.select(account_columns), on=["user", "product"], how="inner"
+    bookings = (
+        snapshot.bookings[["user", "product", "booked_on", "amount_cents"]]
+        .lazy()
+        .join(checking.select(account_columns), on=["user", "product"], how="inner")
     )
     recent = bookings.filter(pl.col("booked_on") >= pl.col("window_first"))
     day_sums = recent.group_by(*account_columns, day="booked_on").agg(pl.sum("amount_cents"))
+    columns = [*account_columns, "day", "amount_cents"]
     openings = checking.select(*account_columns, day=pl.col("window_first").dt.offset_by("-1d"), amount_cents=pl.lit(0, pl.Int64))
-    days = pl.concat([openings, day_sums.select(openings.columns)]).sort("user", "product", "day")
+    days = pl.concat([openings, day_sums.select(columns)]).sort("user", "product", "day")
     keys = ["user", "product"]
     booked_later = pl.sum("amount_cents").over(keys) - pl.col("amount_cents").cum_sum().over(keys)
     begin = pl.max_horizontal("day", "window_first")

@@ -10,6 +10,7 @@ from functools import cache, cached_property
 from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -67,10 +68,21 @@ class Signal:
     def max_points(self) -> int:
         return max(range_.points for range_ in self.ranges)
 
+    @cached_property
+    def _bounds(self) -> Floats:
+        return np.array([range_.lower for range_ in self.ranges[1:]])
+
+    @cached_property
+    def _points(self) -> Integers:
+        return np.array([range_.points for range_ in self.all_ranges], np.int64)
+
+    @cached_property
+    def _best_classes(self) -> Integers:
+        return np.array([range_.best_class for range_ in self.all_ranges], np.int64)
+
     def places(self, values: Floats) -> Integers:
         """The place of each value among `all_ranges`; an unknown value is NaN."""
-        bounds = np.array([range_.lower for range_ in self.ranges[1:]])
-        places = np.searchsorted(bounds, values, side="right")
+        places = np.searchsorted(self._bounds, values, side="right")
         unknown = np.isnan(values)
         if self.missing is None and unknown.any():
             raise ValueError(f"{self.name} has no points for unknown values")
@@ -78,11 +90,22 @@ class Signal:
 
     def points(self, values: Floats) -> Integers:
         """The points of each value."""
-        return np.array([range_.points for range_ in self.all_ranges], np.int64)[self.places(values)]
+        return self._points[self.places(values)]
 
     def best_classes(self, values: Floats) -> Integers:
         """The best class that each value allows, as a place in `CLASSES`."""
-        return np.array([range_.best_class for range_ in self.all_ranges], np.int64)[self.places(values)]
+        return self._best_classes[self.places(values)]
+
+
+class Assessment(NamedTuple):
+    """What a scorecard says of rows of values: for each signal its numbers, NaN where a value is not known; the score of each
+    row; and, as places in `CLASSES`, the class of that score and the class that is the best one all values allow.
+    """
+
+    numbers: tuple[Floats, ...]
+    scores: Integers
+    class_of_score: Integers
+    classes: Integers
 
 
 @dataclass(frozen=True)
@@ -98,34 +121,37 @@ class Scorecard:
 
     def points(self, values: pl.DataFrame) -> Integers:
         """The points by row and signal; the values have a column for each signal, null where a value is not known."""
-        columns = [signal.points(numbers) for signal, numbers in zip(self.signals, self._numbers(values), strict=True)]
-        return np.stack(columns, axis=1) if columns else np.zeros((values.height, 0), np.int64)
+        return self._points(self._numbers(values), values.height)
 
     def scores(self, values: pl.DataFrame) -> Integers:
         """The score of each row: the sum of its points."""
-        return np.asarray(self.points(values).sum(axis=1), np.int64)
+        return self.assess(values).scores
 
     def classes(self, values: pl.DataFrame) -> Integers:
         """The class of each row as a place in `CLASSES`: that of its score, or the best one that all its values allow."""
-        by_score = self.class_of_scores(self.scores(values))
-        allowed = [signal.best_classes(numbers) for signal, numbers in zip(self.signals, self._numbers(values), strict=True)]
-        return np.asarray(np.maximum(by_score, np.max(allowed, axis=0, initial=0)), np.int64)
+        return self.assess(values).classes
+
+    def assess(self, values: pl.DataFrame) -> Assessment:
+        """Scores and classes of all rows, from one reading of the values."""
+        numbers = self._numbers(values)
+        scores = np.asarray(self._points(numbers, values.height).sum(axis=1), np.int64)
+        by_score = self.class_of_scores(scores)
+        allowed = [signal.best_classes(column) for signal, column in zip(self.signals, numbers, strict=True)]
+        classes = np.asarray(np.maximum(by_score, np.max(allowed, axis=0, initial=0)), np.int64)
+        return Assessment(numbers, scores, by_score, classes)
 
     def class_of_scores(self, scores: Integers) -> Integers:
         """The place in `CLASSES` of each score."""
         ascending = np.array(self.class_bounds[::-1])
         return len(CLASSES) - np.searchsorted(ascending, scores, side="right")
 
-    def _numbers(self, values: pl.DataFrame) -> list[Floats]:
-        """The values of each signal as `column` has them; all at once, since Polars takes as long for one of them."""
-        return [
-            series.to_numpy() for series in values.select(pl.col(name).cast(pl.Float64).fill_null(np.nan) for name in self.names)
-        ]
+    def _points(self, numbers: Sequence[Floats], height: int) -> Integers:
+        columns = [signal.points(column) for signal, column in zip(self.signals, numbers, strict=True)]
+        return np.stack(columns, axis=1) if columns else np.zeros((height, 0), np.int64)
 
-
-def column(values: pl.DataFrame, name: str) -> Floats:
-    """A column as floats, NaN where it is null."""
-    return values[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
+    def _numbers(self, values: pl.DataFrame) -> tuple[Floats, ...]:
+        """The values of each signal as floats, NaN where they are null."""
+        return tuple(values.get_column(name).cast(pl.Float64).to_numpy() for name in self.names)
 
 
 @cache

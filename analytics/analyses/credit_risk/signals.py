@@ -17,6 +17,7 @@ from analytics.analyses.affordability.words import booking_texts
 from analytics.analyses.credit_risk import balances
 from analytics.analyses.loan_purposes import CREDITS, MORTGAGES, PURCHASE
 from analytics.analyses.snapshot import Snapshot
+from analytics.frames import collected
 from analytics.products import ProductCategory
 
 MAX_RATIO = 10.0
@@ -68,29 +69,32 @@ def signal_values(
     accounts, debts = balances.balanced_accounts(snapshot), _debts(snapshot, windows, loans)
     payday_rows, purchases = _payday_rows(snapshot, windows), _purchases(snapshot, windows, loans)
     other_accounts = _other_accounts(snapshot, windows)
-    columns = (
+    columns: tuple[pl.LazyFrame, ...] = (
         _category_sums(affordability.amounts),
         _stability(windows, month_sums),
         _income_length(snapshot, windows),
         debts,
         balances.days_below_zero(snapshot, accounts, windows),
         balances.liquid_cents(accounts),
-        payday_rows.group_by("user").agg(payday_loans=pl.len()),
-        purchases.group_by("user").agg(buy_now_pay_later=pl.col("contract").n_unique()),
-        other_accounts.group_by("user").agg(other_accounts=pl.col("account").n_unique()),
+        payday_rows.lazy().group_by("user").agg(payday_loans=pl.len()),
+        purchases.lazy().group_by("user").agg(buy_now_pay_later=pl.col("contract").n_unique()),
+        other_accounts.lazy().group_by("user").agg(other_accounts=pl.col("account").n_unique()),
         _product_counts(snapshot),
     )
+    joined_users = users.lazy()
     for part in columns:
-        users = users.join(part, on="user", how="left", maintain_order="left")
+        joined_users = joined_users.join(part, on="user", how="left", maintain_order="left")
     bookings = {
         "income_regular": _regular_incomes(snapshot, windows),
         "payday_loans": payday_rows,
         "buy_now_pay_later": purchases,
     }
-    return SignalValues(_values(users), _evidence(snapshot, affordability.affordability, bookings, other_accounts))
+    return SignalValues(
+        collected(_values(joined_users)), _evidence(snapshot, affordability.affordability, bookings, other_accounts)
+    )
 
 
-def _values(users: pl.DataFrame) -> pl.DataFrame:
+def _values(users: pl.LazyFrame) -> pl.LazyFrame:
     counts = ("payday_loans", "buy_now_pay_later", "other_accounts", "connected_accounts", "connected_cards")
     cents = ("rent_cents", "cash_cents", "debt_service_cents", "remaining_cents", "loans_without_amount")
     filled = users.with_columns(pl.col(*counts, *cents).fill_null(0).cast(pl.Int64)).with_columns(
@@ -124,17 +128,22 @@ def ratio_to_income(cents: str, income: pl.Expr | None = None) -> pl.Expr:
     return pl.when(whole > 0).then(share).when(pl.col(cents) > 0).then(MAX_RATIO).otherwise(0.0)
 
 
-def _category_sums(amounts: pl.DataFrame) -> pl.DataFrame:
+def _category_sums(amounts: pl.DataFrame) -> pl.LazyFrame:
     """By user: the monthly means of rent and of withdrawn cash, in cents."""
-    return amounts.group_by("user").agg(
-        rent_cents=pl.col("cents").filter(pl.col("category").is_in(RENT_CATEGORIES)).sum(),
-        cash_cents=pl.col("cents").filter(pl.col("category").is_in(CASH_CATEGORIES)).sum(),
+    return (
+        amounts.lazy()
+        .group_by("user")
+        .agg(
+            rent_cents=pl.col("cents").filter(pl.col("category").is_in(RENT_CATEGORIES)).sum(),
+            cash_cents=pl.col("cents").filter(pl.col("category").is_in(CASH_CATEGORIES)).sum(),
+        )
     )
 
 
-def _stability(windows: pl.DataFrame, month_sums: pl.DataFrame) -> pl.DataFrame:
+def _stability(windows: pl.DataFrame, month_sums: pl.DataFrame) -> pl.LazyFrame:
     """By user: `income_stability`, the share of months whose income is at least `STABLE_SHARE` of the mean month."""
-    incomes = month_sums.filter(pl.col("category").str.starts_with(INCOME_PREFIX)).join(windows, on="user", how="inner")
+    incomes = month_sums.lazy().filter(pl.col("category").str.starts_with(INCOME_PREFIX))
+    incomes = incomes.join(windows.lazy(), on="user", how="inner")
     in_window = incomes.filter(pl.col("month").is_between("window_first", "window_last"))
     months = in_window.group_by("user", "months", "month").agg(pl.sum("cents"))
     mean = pl.sum("cents").over("user") / pl.col("months")
@@ -143,36 +152,40 @@ def _stability(windows: pl.DataFrame, month_sums: pl.DataFrame) -> pl.DataFrame:
     return stable_months.select("user", income_stability=pl.col("stable") / pl.col("months"))
 
 
-def _income_length(snapshot: Snapshot, windows: pl.DataFrame) -> pl.DataFrame:
+def _income_length(snapshot: Snapshot, windows: pl.DataFrame) -> pl.LazyFrame:
     """By user: the full months since the first payment of the oldest income that still comes."""
-    contracts = snapshot.contracts.filter(
+    contracts = snapshot.contracts.lazy().filter(
         pl.col("status") == "ACTIVE", pl.col("amount_latest") > 0, pl.col("category").str.starts_with(INCOME_PREFIX)
     )
-    oldest = contracts.group_by("user").agg(pl.min("date_first")).join(windows, on="user", how="inner")
+    oldest = contracts.group_by("user").agg(pl.min("date_first")).join(windows.lazy(), on="user", how="inner")
     days = (pl.col("as_of") - pl.col("date_first")).dt.total_days()
     return oldest.select("user", income_length=(days / MONTH_DAYS).floor())
 
 
 def _regular_incomes(snapshot: Snapshot, windows: pl.DataFrame) -> pl.DataFrame:
     """The payments since `window_first` of incomes that come regularly: `user`, `id`, `booked_on`."""
-    contracts = snapshot.contracts.filter(pl.col("amount_latest") > 0, pl.col("category").str.starts_with(INCOME_PREFIX))
-    payments = snapshot.payments.filter("regular").join(
-        contracts.select("user", contract="id"), on=["user", "contract"], how="semi"
+    contracts = snapshot.contracts.lazy().filter(pl.col("amount_latest") > 0, pl.col("category").str.starts_with(INCOME_PREFIX))
+    payments = (
+        snapshot.payments.lazy()
+        .filter("regular")
+        .join(contracts.select("user", contract="id"), on=["user", "contract"], how="semi")
     )
-    recent = payments.join(windows, on="user", how="inner").filter(pl.col("booked_on") >= pl.col("window_first"))
-    return recent.select("user", "id", "booked_on").sort("user", "booked_on", "id")
+    recent = payments.join(windows.lazy(), on="user", how="inner").filter(pl.col("booked_on") >= pl.col("window_first"))
+    return collected(recent.select("user", "id", "booked_on").sort("user", "booked_on", "id"))
 
 
-def _debts(snapshot: Snapshot, windows: pl.DataFrame, loans: pl.DataFrame) -> pl.DataFrame:
+def _debts(snapshot: Snapshot, windows: pl.DataFrame, loans: pl.DataFrame) -> pl.LazyFrame:
     """By user: `debt_service_cents`, the instalments a month of loans that are paid now; `remaining_cents`, what is left to pay
     on those where it is known; `loans_without_amount`, how many the others are. Purchases in instalments bear no interest.
     """
-    periods = trees.periods_frame().select(period="system_name", per_year="per_year")
-    active = snapshot.contracts.filter(
-        pl.col("status") == "ACTIVE", pl.col("amount_latest") < 0, pl.col("category").is_in([*CREDITS, *MORTGAGES])
-    ).select("user", "period", "amount_latest", contract="id")
+    periods = trees.periods_frame().lazy().select(period="system_name", per_year="per_year")
+    active = (
+        snapshot.contracts.lazy()
+        .filter(pl.col("status") == "ACTIVE", pl.col("amount_latest") < 0, pl.col("category").is_in([*CREDITS, *MORTGAGES]))
+        .select("user", "period", "amount_latest", contract="id")
+    )
     # The instalments are sums of fractions, which depend on their order.
-    known_loans = active.join(loans, on=["user", "contract"], how="left", maintain_order="left").join(
+    known_loans = active.join(loans.lazy(), on=["user", "contract"], how="left", maintain_order="left").join(
         periods, on="period", how="left", maintain_order="left"
     )
     open_loans = known_loans.filter((pl.col("remaining_amount") != 0).fill_null(value=True))
@@ -183,7 +196,7 @@ def _debts(snapshot: Snapshot, windows: pl.DataFrame, loans: pl.DataFrame) -> pl
         loans_without_amount=(is_loan & pl.col("remaining_amount").is_null()).sum(),
     )
     own_loans = _own_loans(snapshot, windows)
-    debts = windows.select("user").join(instalments, on="user", how="left").join(own_loans, on="user", how="left")
+    debts = windows.lazy().select("user").join(instalments, on="user", how="left").join(own_loans, on="user", how="left")
     filled = debts.with_columns(pl.exclude("user").fill_null(0))
     return filled.select(
         "user",
@@ -193,29 +206,27 @@ def _debts(snapshot: Snapshot, windows: pl.DataFrame, loans: pl.DataFrame) -> pl
     )
 
 
-def _own_loans(snapshot: Snapshot, windows: pl.DataFrame) -> pl.DataFrame:
+def _own_loans(snapshot: Snapshot, windows: pl.DataFrame) -> pl.LazyFrame:
     """By user, of connected loan accounts that no contract pays: the monthly mean of payments, and what is left to pay."""
-    payments, accounts = (
-        snapshot.own_contracts.loan_payments,
-        snapshot.products.filter(pl.col("category") == ProductCategory.LOAN),
-    )
-    in_contracts = payments.join(snapshot.payments.select("user", "id"), on=["user", "id"], how="semi")
+    payments = snapshot.own_contracts.loan_payments.lazy()
+    accounts = snapshot.products.lazy().filter(pl.col("category") == ProductCategory.LOAN)
+    in_contracts = payments.join(snapshot.payments.lazy().select("user", "id"), on=["user", "id"], how="semi")
     covered_accounts = in_contracts.select("user", product="account").unique()
     single_payments = payments.join(covered_accounts, left_on=["user", "account"], right_on=["user", "product"], how="anti")
-    in_window = single_payments.join(windows, on="user", how="inner").filter(
+    in_window = single_payments.join(windows.lazy(), on="user", how="inner").filter(
         pl.col("booked_on").is_between("window_first", "window_last")
     )
     means = in_window.group_by("user").agg(own_loan_cents=-pl.sum("amount_cents") / pl.first("months"))
     other_accounts = accounts.join(covered_accounts, on=["user", "product"], how="anti")
     remaining = other_accounts.group_by("user").agg(own_loan_remaining_cents=(-pl.col("balance_cents")).clip(0).sum())
-    return windows.select("user").join(means, on="user", how="left").join(remaining, on="user", how="left")
+    return windows.lazy().select("user").join(means, on="user", how="left").join(remaining, on="user", how="left")
 
 
 def _recent(snapshot: Snapshot, windows: pl.DataFrame, categories: tuple[str, ...]) -> pl.DataFrame:
     """The bookings of these categories since `window_first`, with their `row` among all bookings."""
     rows = snapshot.bookings[["user", "id", "booked_on", "counterparty_iban", "counterparty_key"]].with_row_index("row")
-    selected = rows.filter(snapshot.are_in(categories)).join(windows, on="user", how="inner")
-    return selected.filter(pl.col("booked_on") >= pl.col("window_first")).sort("user", "booked_on", "id")
+    selected = rows.lazy().filter(snapshot.are_in(categories)).join(windows.lazy(), on="user", how="inner")
+    return collected(selected.filter(pl.col("booked_on") >= pl.col("window_first")).sort("user", "booked_on", "id"))
 
 
 def _payday_rows(snapshot: Snapshot, windows: pl.DataFrame) -> pl.DataFrame:
@@ -233,40 +244,40 @@ def _other_accounts(snapshot: Snapshot, windows: pl.DataFrame) -> pl.DataFrame:
 def _purchases(snapshot: Snapshot, windows: pl.DataFrame, loans: pl.DataFrame) -> pl.DataFrame:
     """The instalments since `window_first` of purchases: `user`, `contract`, `id`, `booked_on`."""
     first_days = windows.select("user", first="window_first")
-    purchases = purchases_since(snapshot, first_days, loans).select("user", "contract")
-    payments = snapshot.payments.join(purchases, on=["user", "contract"], how="inner").join(first_days, on="user", how="inner")
-    recent = payments.filter(pl.col("booked_on") >= pl.col("first"))
-    return recent.select("user", "contract", "id", "booked_on").sort("user", "booked_on", "id")
+    purchases = purchases_since(snapshot, first_days, loans).lazy().select("user", "contract")
+    payments = snapshot.payments.lazy().join(purchases, on=["user", "contract"], how="inner")
+    recent = payments.join(first_days.lazy(), on="user", how="inner").filter(pl.col("booked_on") >= pl.col("first"))
+    return collected(recent.select("user", "contract", "id", "booked_on").sort("user", "booked_on", "id"))
 
 
-def _product_counts(snapshot: Snapshot) -> pl.DataFrame:
+def _product_counts(snapshot: Snapshot) -> pl.LazyFrame:
     """By user: how many products and how many credit cards are connected."""
     is_card = pl.col("category") == ProductCategory.CREDIT_CARD
-    return snapshot.products.group_by("user").agg(connected_accounts=pl.len(), connected_cards=is_card.sum())
+    return snapshot.products.lazy().group_by("user").agg(connected_accounts=pl.len(), connected_cards=is_card.sum())
 
 
 def _evidence(
     snapshot: Snapshot, users: pl.DataFrame, bookings: Mapping[str, pl.DataFrame], other_accounts: pl.DataFrame
 ) -> pl.DataFrame:
     columns = {**FLAG_SIGNALS, **FURTHER_EVIDENCE}
-    flags = [users.select("user", signal=pl.lit(signal), ids=ids) for signal, ids in columns.items()]
+    flags = [users.lazy().select("user", signal=pl.lit(signal), ids=ids) for signal, ids in columns.items()]
     rows = [
-        frame.group_by("user", maintain_order=True).agg(ids="id").select("user", signal=pl.lit(signal), ids="ids")
+        frame.lazy().group_by("user", maintain_order=True).agg(ids="id").select("user", signal=pl.lit(signal), ids="ids")
         for signal, frame in bookings.items()
     ]
-    transfers = other_accounts.group_by("user", maintain_order=True).agg(transfer_ids="id")
-    joined_users = users.join(transfers, on="user", how="left", maintain_order="left")
+    transfers = other_accounts.lazy().group_by("user", maintain_order=True).agg(transfer_ids="id")
+    joined_users = users.lazy().join(transfers, on="user", how="left", maintain_order="left")
     instalments = pl.concat_list("existing_loans_ids", "mortgage_payments_ids")
     unconnected = pl.concat_list(pl.col("transfer_ids").fill_null(NO_IDS), "credit_cards_ids")
     mixed = [
         joined_users.select("user", signal=pl.lit("debt_service"), ids=instalments),
         joined_users.select("user", signal=pl.lit("accounts_unconnected"), ids=unconnected),
     ]
-    return pl.concat([*flags, *rows, _by_day(snapshot, pl.concat(mixed))]).filter(pl.col("ids").list.len() > 0)
+    return collected(pl.concat([*flags, *rows, _by_day(snapshot, pl.concat(mixed))]).filter(pl.col("ids").list.len() > 0))
 
 
-def _by_day(snapshot: Snapshot, lists: pl.DataFrame) -> pl.DataFrame:
+def _by_day(snapshot: Snapshot, lists: pl.LazyFrame) -> pl.LazyFrame:
     """The lists of `ids` that come from two sources, each booking once and in the order of days."""
     named = lists.explode("ids").drop_nulls("ids").unique()
-    days = snapshot.bookings.select("user", "booked_on", ids="id").join(named, on=["user", "ids"], how="inner")
+    days = snapshot.bookings.lazy().select("user", "booked_on", ids="id").join(named, on=["user", "ids"], how="inner")
     return days.sort("user", "signal", "booked_on", "ids").group_by("user", "signal", maintain_order=True).agg("ids")

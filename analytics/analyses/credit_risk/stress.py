@@ -37,11 +37,12 @@ def with_stress(values: pl.DataFrame, card: Scorecard) -> pl.DataFrame:
     stressed[RATE_PLUS_2] = _with_interest(values)
     columns = []
     for name, frame in stressed.items():
+        assessment = card.assess(frame)
         columns += [
             (frame["income"] - frame["expenses"]).alias(f"{name}_surplus"),
             frame["debt_service"].alias(f"{name}_debt_service"),
-            pl.Series(f"{name}_score", card.scores(frame), pl.Int64),
-            pl.Series(f"{name}_class", [CLASSES[place] for place in card.classes(frame)], pl.String),
+            pl.Series(f"{name}_score", assessment.scores, pl.Int64),
+            pl.Series(f"{name}_class", [CLASSES[place] for place in assessment.classes], pl.String),
         ]
     return values.hstack(columns)
 

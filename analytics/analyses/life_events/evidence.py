@@ -15,6 +15,7 @@ from analytics.analyses.keys import user_key
 from analytics.analyses.life_events.words import CATEGORIES, RENT_CATEGORY, fold_umlauts, read_kinds
 from analytics.analyses.snapshot import CATEGORY_CODES, USER_STRIDE_DAYS, Snapshot
 from analytics.bank_text.channels import Channel
+from analytics.frames import collected
 from analytics.knowledge import partners
 
 MAX_MONTH_DAYS = 31
@@ -126,14 +127,16 @@ def _bookings_with_kind(snapshot: Snapshot) -> pl.DataFrame:
     """The bookings that have a kind, with their `kind`."""
     collectors = partners().frame.filter("inkasso")["partner"].implode()
     is_returned, is_collected = (pl.col("channel") == Channel.DD_RETURN), pl.col("partner").is_in(collectors)
-    rows = snapshot.bookings.select(BOOKING_COLUMNS).filter(pl.lit(snapshot.are_in(CATEGORIES)) | is_returned | is_collected)
-    surnames = snapshot.products.select(
+    rows = snapshot.bookings.lazy().select(BOOKING_COLUMNS)
+    rows = rows.filter(pl.lit(snapshot.are_in(CATEGORIES)) | is_returned | is_collected)
+    surnames = snapshot.products.lazy().select(
         "user", "product", surname=fold_umlauts(pl.col("owner_name")).str.extract(r"([a-z]{3,})\W*$").fill_null("")
     )
     with_surnames = rows.join(surnames, on=["user", "product"], how="left", maintain_order="left").with_columns(
         pl.col("surname").fill_null("")
     )
-    return read_kinds(with_surnames).filter(pl.col("kind") != "").sort("user", "booked_on", "id")
+    with_kinds = read_kinds(collected(with_surnames)).lazy()
+    return collected(with_kinds.filter(pl.col("kind") != "").sort("user", "booked_on", "id"))
 
 
 def _regular_payments(snapshot: Snapshot, rows: pl.DataFrame) -> pl.DataFrame:
@@ -141,15 +144,19 @@ def _regular_payments(snapshot: Snapshot, rows: pl.DataFrame) -> pl.DataFrame:
     of transfers to own savings.
     """
     contract_keys = snapshot.contracts.filter(pl.col("category").is_in(CATEGORIES)).select(user_key("id")).to_series()
-    payments = snapshot.payments.filter("regular").filter(user_key("contract").is_in(contract_keys.implode()))
-    keyed_payments = payments.with_columns(contract=_user_contract("contract"), key=user_key("id"))
-    kinds = keyed_payments.join(rows.select("kind", key=user_key("id")), on="key").group_by("contract", "kind").len()
+    payments = snapshot.payments.lazy().filter("regular").filter(user_key("contract").is_in(contract_keys.implode()))
+    keyed_payments = collected(payments.with_columns(contract=_user_contract("contract"), key=user_key("id"))).lazy()
+    kinds = keyed_payments.join(rows.lazy().select("kind", key=user_key("id")), on="key").group_by("contract", "kind").len()
     kinds = kinds.sort(-pl.col("len").cast(pl.Int64), "kind").unique("contract", keep="first", maintain_order=True)
-    plan_kinds = snapshot.savings_plans.select(
-        contract=_user_contract("id"),
-        kind=pl.col("category").replace_strict(OWN_PLAN_KINDS, default=None, return_dtype=pl.String),
-    ).drop_nulls("kind")
-    plan_payments = snapshot.savings_plan_payments.filter("regular").with_columns(contract=_user_contract("contract"))
+    plan_kinds = (
+        snapshot.savings_plans.lazy()
+        .select(
+            contract=_user_contract("id"),
+            kind=pl.col("category").replace_strict(OWN_PLAN_KINDS, default=None, return_dtype=pl.String),
+        )
+        .drop_nulls("kind")
+    )
+    plan_payments = snapshot.savings_plan_payments.lazy().filter("regular").with_columns(contract=_user_contract("contract"))
     columns = ["user", "contract", "kind", "id", "booked_on", "amount_cents"]
     payments_with_kind = pl.concat(
         [
@@ -157,39 +164,46 @@ def _regular_payments(snapshot: Snapshot, rows: pl.DataFrame) -> pl.DataFrame:
             plan_payments.join(plan_kinds, on="contract").select(columns),
         ]
     )
-    return payments_with_kind.select("user", "contract", "kind", "id", day="booked_on", cents="amount_cents").sort(
-        "user", "contract", "day", "id"
-    )
+    renamed_payments = payments_with_kind.select("user", "contract", "kind", "id", day="booked_on", cents="amount_cents")
+    return collected(renamed_payments.sort("user", "contract", "day", "id"))
 
 
 def _contract_runs(snapshot: Snapshot, payments: pl.DataFrame, histories: pl.DataFrame) -> pl.DataFrame:
-    payment_ids = payments.group_by("contract", maintain_order=True).agg(
-        kind=pl.col("kind").first(),
-        opening=pl.col("id").head(MAX_OPENING_BOOKINGS),
-        closing=pl.col("id").tail(1),
-        second=pl.col("day").get(1, null_on_oob=True),
-        earliest_cents=pl.col("cents").first(),
+    payment_ids = (
+        payments.lazy()
+        .group_by("contract", maintain_order=True)
+        .agg(
+            kind=pl.col("kind").first(),
+            opening=pl.col("id").head(MAX_OPENING_BOOKINGS),
+            closing=pl.col("id").tail(1),
+            second=pl.col("day").get(1, null_on_oob=True),
+            earliest_cents=pl.col("cents").first(),
+        )
     )
-    lengths = trees.periods_frame().select(period="system_name", length=pl.col("days").cast(pl.Int64))
-    contracts = pl.concat([snapshot.contracts, snapshot.savings_plans]).select(
-        "user",
-        "insurance",
-        "period",
-        contract=_user_contract("id"),
-        first="date_first",
-        last="date_latest",
-        due="date_due",
-        active=pl.col("status") == "ACTIVE",
-        median=pl.col("amount_median").round().cast(pl.Int64),
-        latest="amount_latest",
-        count="regular_count",
-        name=pl.col("counterparty_name").fill_null(""),
-        payee=_payee(),
+    lengths = trees.periods_frame().lazy().select(period="system_name", length=pl.col("days").cast(pl.Int64))
+    contracts = (
+        pl.concat([snapshot.contracts, snapshot.savings_plans])
+        .lazy()
+        .select(
+            "user",
+            "insurance",
+            "period",
+            contract=_user_contract("id"),
+            first="date_first",
+            last="date_latest",
+            due="date_due",
+            active=pl.col("status") == "ACTIVE",
+            median=pl.col("amount_median").round().cast(pl.Int64),
+            latest="amount_latest",
+            count="regular_count",
+            name=pl.col("counterparty_name").fill_null(""),
+            payee=_payee(),
+        )
     )
-    runs = contracts.join(payment_ids, on="contract").join(lengths, on="period", how="left").join(histories, on="user")
+    runs = contracts.join(payment_ids, on="contract").join(lengths, on="period", how="left").join(histories.lazy(), on="user")
     is_rare = pl.col("length") > MAX_MONTH_DAYS
     recognised = pl.when(is_rare | pl.col("second").is_null()).then("first").otherwise("second")
-    return runs.with_columns(recognised=recognised).drop("second").sort("user", "first", "contract")
+    return collected(runs.with_columns(recognised=recognised).drop("second").sort("user", "first", "contract"))
 
 
 def _user_contract(contract: str) -> pl.Expr:
@@ -210,6 +224,6 @@ def _payee() -> pl.Expr:
 def full_months(histories: pl.DataFrame) -> pl.DataFrame:
     """`user` and `month`: each full month between the first booking and the as-of date."""
     begins, ends = pl.col("start").dt.offset_by("-1d").dt.month_start().dt.offset_by("1mo"), pl.col("as_of").dt.offset_by("1d")
-    spans = histories.select("user", begin=begins, end=ends.dt.month_start()).filter(pl.col("begin") < pl.col("end"))
+    spans = histories.lazy().select("user", begin=begins, end=ends.dt.month_start()).filter(pl.col("begin") < pl.col("end"))
     months = spans.select("user", month=pl.date_ranges("begin", "end", "1mo", closed="left"))
-    return months.explode("month").sort("user", "month")
+    return collected(months.explode("month").sort("user", "month"))

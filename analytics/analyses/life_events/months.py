@@ -4,6 +4,7 @@ import polars as pl
 
 from analytics.analyses.life_events.evidence import INCOME_CATEGORIES, OTHER_INCOME, EventEvidence
 from analytics.analyses.snapshot import CATEGORY_CODES, Snapshot
+from analytics.frames import collected
 
 MIN_MONTHS, MAX_MONTHS = 3, 12
 SPENDING_LOOKBACK = "-8mo"
@@ -58,10 +59,9 @@ def monthly_incomes(months: pl.DataFrame, sums_by_month: pl.DataFrame, *, with_o
     income, such as what parents give to a student.
     """
     is_income = pl.col("category").str.starts_with("INCOME_") | (pl.lit(with_other) & (pl.col("category") == OTHER_INCOME))
-    income_sums = sums_by_month.filter(is_income).group_by("user", "month").agg(income=pl.col("cents").sum())
-    return months.join(income_sums, on=["user", "month"], how="left", maintain_order="left").with_columns(
-        pl.col("income").fill_null(0)
-    )
+    income_sums = sums_by_month.lazy().filter(is_income).group_by("user", "month").agg(income=pl.col("cents").sum())
+    with_income = months.lazy().join(income_sums, on=["user", "month"], how="left", maintain_order="left")
+    return collected(with_income.with_columns(pl.col("income").fill_null(0)))
 
 
 def large_incomes(evidence: EventEvidence, sums_by_month: pl.DataFrame) -> pl.DataFrame:
@@ -69,22 +69,23 @@ def large_incomes(evidence: EventEvidence, sums_by_month: pl.DataFrame) -> pl.Da
     average of the up to twelve full months before; at least three are needed. A gift or an inheritance is an income, too.
     What a payer pays regularly is not large in itself: the first full wage after an apprenticeship is a new level.
     """
-    monthly = _months_before(monthly_incomes(evidence.months, sums_by_month, with_other=True))
+    monthly = _months_before(monthly_incomes(evidence.months, sums_by_month, with_other=True).lazy())
     payment_keys, incoming = ["user", "day", "payer"], evidence.income.filter(pl.col("cents") > 0)
-    payments = incoming.group_by(payment_keys).agg(pl.col("cents").sum())
+    payments = incoming.group_by(payment_keys).agg(pl.col("cents").sum()).lazy()
     with_history = payments.with_columns(month=pl.col("day").dt.month_start()).join(monthly, on=["user", "month"])
     has_history = (pl.col("months") >= MIN_MONTHS) & (pl.col("total") > 0)
     large = with_history.filter(has_history, pl.col("cents") * pl.col("months") >= LARGE_INCOME_FACTOR * pl.col("total"))
     usual = payments.group_by("user", "payer").agg(usual=pl.col("cents").median(), times=pl.len())
     is_regular = (pl.col("times") >= MIN_REGULAR_PAYMENTS) & (pl.col("cents") < MIN_EXTRA_FACTOR * pl.col("usual"))
-    large = large.join(usual, on=["user", "payer"], how="left", maintain_order="left").filter(~is_regular.fill_null(value=False))
-    income_rows = incoming.join(large, on=payment_keys, how="semi", nulls_equal=True).group_by(payment_keys)
+    unusual = large.join(usual, on=["user", "payer"], how="left", maintain_order="left")
+    large = collected(unusual.filter(~is_regular.fill_null(value=False))).lazy()
+    income_rows = incoming.lazy().join(large, on=payment_keys, how="semi", nulls_equal=True).group_by(payment_keys)
     names = income_rows.agg(ids=pl.col("id").sort(), name=pl.col("name").drop_nulls().sort().first().fill_null(""))
     with_names = large.join(names, on=payment_keys, how="left", nulls_equal=True)
-    return with_names.with_columns(average=pl.col("total") / pl.col("months")).sort(payment_keys)
+    return collected(with_names.with_columns(average=pl.col("total") / pl.col("months")).sort(payment_keys))
 
 
-def _months_before(monthly: pl.DataFrame) -> pl.DataFrame:
+def _months_before(monthly: pl.LazyFrame) -> pl.LazyFrame:
     """By month, and for the one after the last: the number of full months before that count, and their total income."""
     sorted_months = monthly.sort("user", "month")
     total = pl.col("income").rolling_sum(MAX_MONTHS, min_samples=1).over("user")

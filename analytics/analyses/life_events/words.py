@@ -4,11 +4,13 @@ A kind is finer than a category (child benefit and parental benefit share one) a
 stages need. Health, religion, unions and parties have no kind: they are never evidence.
 """
 
+from functools import cache
 from typing import NamedTuple
 
 import polars as pl
 
 from analytics.bank_text.channels import Channel
+from analytics.frames import collected
 from analytics.knowledge import partners
 
 UMLAUTS = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"}
@@ -157,8 +159,11 @@ def read_kinds(rows: pl.DataFrame) -> pl.DataFrame:
         .unique(line_keys, maintain_order=True)
     )
     texts = worded_lines.select(*line_keys, text=folded_text()).with_columns(glued=_without_blanks())
-    parts = [_read_category(part) for part in texts.partition_by("effective_category")]
-    kinds = pl.concat([texts.select(*line_keys, kind=pl.lit("")).clear(), *parts])
+    parts = [
+        part.lazy().select(*line_keys, kind=_kind_of_category(part.item(0, "effective_category")))
+        for part in texts.partition_by("effective_category")
+    ]
+    kinds = collected(pl.concat([texts.lazy().select(*line_keys, kind=pl.lit("")).head(0), *parts]))
     category_kind = category.replace_strict(KINDS_BY_CATEGORY, default="", return_dtype=pl.String)
     with_kinds = rows.join(kinds, on=line_keys, how="left", maintain_order="left").with_columns(
         kind=pl.coalesce("kind", category_kind)
@@ -166,12 +171,13 @@ def read_kinds(rows: pl.DataFrame) -> pl.DataFrame:
     return _with_rents(with_kinds).with_columns(kind=_kind_by_tags()).drop("surname", "key")
 
 
-def _read_category(lines: pl.DataFrame) -> pl.DataFrame:
-    """The kinds of the lines of one category, so that every word is searched only where it can decide."""
+@cache
+def _kind_of_category(category: str) -> pl.Expr:
+    """The kind of a line of this category: every word is searched only where it can decide."""
     kind: pl.Expr = pl.lit("")
-    for reading in reversed(READINGS_BY_CATEGORY[lines.item(0, "effective_category")]):
+    for reading in reversed(READINGS_BY_CATEGORY[category]):
         kind = pl.when(_matches(reading)).then(pl.lit(reading.kind)).otherwise(kind)
-    return lines.select("effective_category", "key", kind=kind)
+    return kind
 
 
 def _with_rents(rows: pl.DataFrame) -> pl.DataFrame:
@@ -218,6 +224,7 @@ def _rent_kind() -> pl.Expr:
     )
 
 
+@cache
 def _kind_by_tags() -> pl.Expr:
     """The kind, where a tag decides better than words."""
     collectors = partners().frame.filter("inkasso")["partner"].implode()

@@ -7,8 +7,9 @@ from analytics.analyses.life_events.months import sum_months
 from analytics.analyses.life_stages.rules import StageRules, housing, parenthood, work
 from analytics.analyses.life_stages.saving import saving_stages
 from analytics.analyses.life_stages.signs import SIGN_COLUMNS, active_contracts
+from analytics.analyses.savers import Savers, find_savers
 from analytics.analyses.snapshot import Snapshot
-from analytics.frames import LIFE_STAGES, checked
+from analytics.frames import LIFE_STAGES, checked, collected
 
 DECISIONS = pl.Schema(
     {
@@ -26,17 +27,17 @@ MIN_MONTHS = 3
 
 
 def life_stages(
-    snapshot: Snapshot, events: pl.DataFrame, evidence: EventEvidence | None = None, month_sums: pl.DataFrame | None = None
+    snapshot: Snapshot, events: pl.DataFrame, evidence: EventEvidence | None = None, user_savers: Savers | None = None
 ) -> pl.DataFrame:
-    """The stages of all users (frame `LIFE_STAGES`), given their events; evidence and month sums are computed if not passed."""
+    """The stages of all users (frame `LIFE_STAGES`), given their events; evidence and savers are computed if not passed."""
     evidence = gather_evidence(snapshot) if evidence is None else evidence
-    month_sums = sum_months(snapshot) if month_sums is None else month_sums
+    user_savers = find_savers(snapshot, sum_months(snapshot)) if user_savers is None else user_savers
     work_decisions = _decide(work(evidence))
     decisions = {
         "LABOURMARKET": work_decisions,
         "PARENTHOOD": _decide(parenthood(evidence, events)),
         "HOUSING": _decide(housing(evidence, work_decisions)),
-        "SAVINGS": saving_stages(snapshot, evidence, month_sums),
+        "SAVINGS": saving_stages(evidence, user_savers),
     }
     stages = pl.concat([_complete(evidence, dimension, frame) for dimension, frame in decisions.items()])
     landlords = _decide([(LANDLORD, active_contracts(evidence, "Mieteinnahmen", "RENTAL"), 0.9)])
@@ -58,7 +59,7 @@ def _users_with_short_history(evidence: EventEvidence) -> pl.DataFrame:
 def _decide(rules: StageRules) -> pl.DataFrame:
     """For each user the first item that has a sign; confidence and bookings of its largest sign, `since` of its earliest."""
     frames = [
-        frame.select(*SIGN_COLUMNS, item=pl.lit(item), rank=pl.lit(rank), confidence=pl.lit(confidence))
+        frame.lazy().select(*SIGN_COLUMNS, item=pl.lit(item), rank=pl.lit(rank), confidence=pl.lit(confidence))
         for rank, (item, frame, confidence) in enumerate(rules)
         if not frame.is_empty()
     ]
@@ -67,8 +68,10 @@ def _decide(rules: StageRules) -> pl.DataFrame:
     evidence = pl.col("bookings").list.join(" ", ignore_nulls=True)
     signs = pl.concat(frames).sort("user", "rank", -pl.col("cents"), "since", evidence, "description")
     best = signs.filter(pl.col("rank") == pl.col("rank").min().over("user"))
-    return best.group_by("user", maintain_order=True).agg(
-        pl.first("item", "confidence", "bookings"), reason=pl.first("description"), since=pl.col("since").min()
+    return collected(
+        best.group_by("user", maintain_order=True).agg(
+            pl.first("item", "confidence", "bookings"), reason=pl.first("description"), since=pl.col("since").min()
+        )
     )
 
 

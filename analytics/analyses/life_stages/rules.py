@@ -86,12 +86,13 @@ def parenthood(evidence: EventEvidence, events: pl.DataFrame) -> StageRules:
         recent_bookings(evidence, _care_payments(evidence, kind), "Kinderbetreuung", MAX_CARE_DAYS)
         for kind in ("CHILDCARE", "SCHOOL_CARE")
     )
-    benefit = recent_kinds(
-        evidence, "Kindergeld", MAX_MONTHLY_DAYS, "CHILD_BENEFIT", "MAINTENANCE_ADVANCE", "CHILD_SUPPLEMENT"
-    ).join(own_benefit_receivers(evidence), on="user", how="anti", maintain_order="left")
+    benefit = recent_kinds(evidence, "Kindergeld", MAX_MONTHLY_DAYS, "CHILD_BENEFIT", "MAINTENANCE_ADVANCE", "CHILD_SUPPLEMENT")
+    if not benefit.is_empty():
+        benefit = benefit.join(own_benefit_receivers(evidence), on="user", how="anti", maintain_order="left")
     support = recent_kinds(evidence, "Kindesunterhalt", MAX_MONTHLY_DAYS, "CHILD_MAINTENANCE")
     ages = [
-        (item, births.filter(pl.col("age").is_between(low, high, closed="left")), 0.9) for item, low, high in CHILD_AGES_YEARS
+        (item, births if births.is_empty() else births.filter(pl.col("age").is_between(low, high, closed="left")), 0.9)
+        for item, low, high in CHILD_AGES_YEARS
     ]
     return [
         ages[0],
@@ -107,6 +108,8 @@ def parenthood(evidence: EventEvidence, events: pl.DataFrame) -> StageRules:
 
 def _care_payments(evidence: EventEvidence, kind: str) -> pl.DataFrame:
     """The payments for care of this kind by users who paid for care more than once in the last half year."""
+    if kind not in evidence.booked_kinds:
+        return evidence.rows.clear()
     payments = evidence.rows.filter(pl.col("kind").is_in(["CHILDCARE", "SCHOOL_CARE"])).join(evidence.histories, on="user")
     regular_payers = payments.filter(pl.col("booked_on") > pl.col("as_of").dt.offset_by(HALF_YEAR_BACK)).filter(
         pl.len().over("user") > 1
@@ -116,6 +119,8 @@ def _care_payments(evidence: EventEvidence, kind: str) -> pl.DataFrame:
 
 def _ended_care(evidence: EventEvidence) -> pl.DataFrame:
     """A sign for users whose child has left the nursery: even where that is free, its meals are paid for."""
+    if "CHILDCARE" not in evidence.booked_kinds:
+        return LIFE_SIGNS.to_frame()
     payments = _nursery_payments(evidence)
     ended_care = recent_bookings(evidence, payments, "Kinderbetreuung beendet", YEARLY_DAYS)
     return ended_care.join(recent_bookings(evidence, payments, "", MAX_CARE_DAYS), on="user", how="anti", maintain_order="left")
@@ -132,21 +137,24 @@ def _nursery_payments(evidence: EventEvidence) -> pl.DataFrame:
 
 def _only_pupils(evidence: EventEvidence, care: pl.DataFrame) -> pl.DataFrame:
     """A sign for users with child benefit for one child who pay for its school."""
-    last = children(evidence).unique("user", keep="last", maintain_order=True)
-    single_child = last.filter(pl.col("children") == 1)
     school_spending = evidence.rows.filter(pl.col("effective_category") == "FAMILY_OTHER").filter(
         folded_text().str.contains(SCHOOL_WORDS)
     )
-    school_spending = school_spending.filter(pl.len().over("user") > 1)
+    if not school_spending.is_empty():
+        school_spending = school_spending.filter(pl.len().over("user") > 1)
     signs = pl.concat([care, recent_bookings(evidence, school_spending, "Ausgaben für die Schule", YEAR_DAYS)])
-    return signs.join(single_child, on="user", how="semi", maintain_order="left")
+    if signs.is_empty():
+        return signs
+    last = children(evidence).unique("user", keep="last", maintain_order=True)
+    return signs.join(last.filter(pl.col("children") == 1), on="user", how="semi", maintain_order="left")
 
 
 def _grown_up(evidence: EventEvidence, events: pl.DataFrame) -> pl.DataFrame:
     """A sign for users whose child benefit ended less than seven years ago: it ends at 18, so the child is not older than 25."""
-    ended_benefits = events.filter(pl.col("item") == "CHILDBENEFIT_END").join(
-        evidence.histories, on="user", maintain_order="left"
-    )
+    ended_benefits = events.filter(pl.col("item") == "CHILDBENEFIT_END")
+    if ended_benefits.is_empty():
+        return LIFE_SIGNS.to_frame()
+    ended_benefits = ended_benefits.join(evidence.histories, on="user", maintain_order="left")
     return ended_benefits.filter(pl.col("event_date") > pl.col("as_of").dt.offset_by("-7y")).select(
         "user", since="event_date", cents=pl.lit(0, pl.Int64), bookings="bookings", description=pl.lit("Ende des Kindergelds")
     )
@@ -192,11 +200,14 @@ def _births(evidence: EventEvidence, events: pl.DataFrame) -> pl.DataFrame:
     on_leave = evidence.runs.filter("active", pl.col("kind") == "PARENTAL_BENEFIT").select(
         "user", bookings="closing", day="first"
     )
-    births_and_leaves = pl.concat([birth_events, on_leave]).join(evidence.histories, on="user")
+    births_and_leaves = pl.concat([birth_events, on_leave])
+    if births_and_leaves.is_empty():
+        return pl.Schema({**LIFE_SIGNS, "age": pl.Float64()}).to_frame()
+    births_and_leaves = births_and_leaves.join(evidence.histories, on="user")
     since = pl.col("day").dt.offset_by(f"-{BENEFIT_DELAY_DAYS}d")
     age = (pl.col("as_of") - since).dt.total_days() / 365.25
     return births_and_leaves.select(
-        "user", "bookings", since=since, cents=pl.lit(0, pl.Int64), description=pl.lit("Geburt eines Kindes"), age=age
+        "user", since=since, cents=pl.lit(0, pl.Int64), bookings="bookings", description=pl.lit("Geburt eines Kindes"), age=age
     )
 
 

@@ -3,20 +3,20 @@
 import polars as pl
 
 from analytics.analyses.life_events.evidence import EventEvidence
-from analytics.analyses.savers import MIN_SAVING_RATE, amounts_saved, lives_on_savings, regular_savers
-from analytics.analyses.snapshot import Snapshot
+from analytics.analyses.savers import MIN_SAVING_RATE, Savers, lives_on_savings
+from analytics.frames import collected
 
 MIN_INTENSIVE_RATE = 0.15
 
 
-def saving_stages(snapshot: Snapshot, evidence: EventEvidence, month_sums: pl.DataFrame) -> pl.DataFrame:
+def saving_stages(evidence: EventEvidence, user_savers: Savers) -> pl.DataFrame:
     """The saving stage of each user with income.
 
     Who saves regularly is a regular saver even if the money is spent in the end, unless savings melt away.
     """
-    amounts = amounts_saved(snapshot, month_sums)
-    plans = regular_savers(snapshot, amounts).with_columns(plan=pl.lit(value=True))
-    savers = amounts.filter(pl.col("income") > 0).join(plans, on="user", how="left").join(evidence.histories, on="user")
+    plans = user_savers.regular.lazy().with_columns(plan=pl.lit(value=True))
+    with_income = user_savers.amounts.lazy().filter(pl.col("income") > 0)
+    savers = with_income.join(plans, on="user", how="left").join(evidence.histories.lazy(), on="user")
     rate = pl.col("put_aside") / pl.col("income")
     item = (
         pl.when(lives_on_savings())
@@ -31,7 +31,7 @@ def saving_stages(snapshot: Snapshot, evidence: EventEvidence, month_sums: pl.Da
     )
     share = (rate.abs() * 100).round(1).cast(pl.String).str.replace(".", ",", literal=True)
     regularly = pl.when(pl.col("plan").is_not_null()).then(pl.lit("; ein Vertrag oder Dauerauftrag spart")).otherwise(pl.lit(""))
-    return savers.select(
+    stages = savers.select(
         "user",
         "bookings",
         item=item,
@@ -41,3 +41,4 @@ def saving_stages(snapshot: Snapshot, evidence: EventEvidence, month_sums: pl.Da
         .then(pl.format("in {} Monaten {} % des Einkommens vom Ersparten entnommen{}", "months", share, regularly))
         .otherwise(pl.format("{} % des Einkommens von {} Monaten zurückgelegt{}", share, "months", regularly)),
     )
+    return collected(stages)

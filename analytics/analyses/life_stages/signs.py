@@ -7,7 +7,7 @@ import polars as pl
 
 from analytics.analyses.life_events.evidence import EventEvidence
 from analytics.analyses.life_events.words import WAGE_KINDS
-from analytics.frames import LIFE_SIGNS
+from analytics.frames import LIFE_SIGNS, collected
 
 MAX_LATEST_WAGE_DAYS, MAX_WAGES_DAYS, MIN_WAGES = 45, 100, 2
 """A payer pays wages if the latest is at most this old, and there were at least `MIN_WAGES` within `MAX_WAGES_DAYS`."""
@@ -21,8 +21,10 @@ def active_contracts(evidence: EventEvidence, description: str, *kinds: str) -> 
     """A sign for each active contract of these kinds."""
     if evidence.active_kinds.isdisjoint(kinds):
         return LIFE_SIGNS.to_frame()
-    runs = evidence.runs.filter("active", pl.col("kind").is_in(kinds))
-    return runs.select("user", since="first", cents=pl.col("latest").abs(), bookings="closing", description=pl.lit(description))
+    runs = evidence.runs.lazy().filter("active", pl.col("kind").is_in(kinds))
+    return collected(
+        runs.select("user", since="first", cents=pl.col("latest").abs(), bookings="closing", description=pl.lit(description))
+    )
 
 
 def recent_kinds(evidence: EventEvidence, description: str, days: int, *kinds: str) -> pl.DataFrame:
@@ -36,7 +38,7 @@ def recent_bookings(evidence: EventEvidence, rows: pl.DataFrame, description: st
     """A sign for each user whose latest of these bookings is at most `days` old."""
     if rows.is_empty():
         return LIFE_SIGNS.to_frame()
-    dated_rows = rows.join(evidence.histories, on="user", maintain_order="left")
+    dated_rows = rows.lazy().join(evidence.histories.lazy(), on="user", maintain_order="left")
     spans = dated_rows.group_by("user", maintain_order=True).agg(
         pl.last("as_of"),
         since=pl.first("booked_on"),
@@ -45,7 +47,9 @@ def recent_bookings(evidence: EventEvidence, rows: pl.DataFrame, description: st
         id=pl.last("id"),
     )
     recent_spans = spans.filter((pl.col("as_of") - pl.col("last")).dt.total_days() <= days)
-    return recent_spans.select("user", "since", "cents", bookings=pl.concat_list("id"), description=pl.lit(description))
+    return collected(
+        recent_spans.select("user", "since", "cents", bookings=pl.concat_list("id"), description=pl.lit(description))
+    )
 
 
 def current_wages(evidence: EventEvidence) -> pl.DataFrame:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from functools import cache
 from typing import Annotated, Any, get_args
 
 import polars as pl
@@ -61,10 +62,13 @@ def shape(name: str, words: Iterable[str] | None = None, **limits: Any) -> Field
 def field_texts(model: type[DocumentPart], names: Iterable[str] | None = None, /, **prepared: pl.Expr) -> dict[str, pl.Expr]:
     """The JSON of the fields of these names, by their wire names: as prepared, or else from their columns."""
     fields = {name: model.model_fields[name] for name in names or model.model_fields}
-    return {str(field.alias): prepared[name] if name in prepared else _text(name, field) for name, field in fields.items()}
+    return {str(field.alias): prepared[name] if name in prepared else _text(model, name) for name, field in fields.items()}
 
 
-def _text(name: str, field: FieldInfo) -> pl.Expr:
+@cache
+def _text(model: type[DocumentPart], name: str) -> pl.Expr:
+    """The JSON of a field from its column; the expression is made once for each process."""
+    field = model.model_fields[name]
     marks = [*field.metadata, *(mark for choice in get_args(field.annotation) for mark in getattr(choice, "__metadata__", ()))]
     column = next((mark.name for mark in marks if isinstance(mark, Column)), name)
     return next(mark.write(column) for mark in marks if isinstance(mark, Written))

@@ -97,5 +97,7 @@ def _batches(frames: Frames, as_of: pl.DataFrame) -> Iterator[tuple[pl.DataFrame
 
 def _between(frame: pl.DataFrame, first: str, last: str) -> pl.DataFrame:
     users = frame["user"]
+    if frame.is_empty() or (first <= users[0] and users[-1] <= last):
+        return frame
     begin, end = users.search_sorted(first, "left"), users.search_sorted(last, "right")
     return frame.slice(begin, end - begin)

@@ -138,12 +138,11 @@ class TagWriter:
         JSON; a column `more` has the text of further fields, a column `relations` that of further relations.
         """
         shared = self._shared_texts(tree, rows["item"])
-        user = quoted("user")
-        entity = {"displayName": quoted(pl.lit(CUSTOMER)), "entityClass": quoted(pl.lit(USER)), "id": user, "userId": user}
+        user, named_entity = quoted("user"), orjson.dumps({"displayName": CUSTOMER, "entityClass": USER}).decode()[:-1]
         parts = [
             *(pl.lit('{"id":'), quoted(pl.format(f"{{}}.{trees.tree(tree).id}.{{}}", "user", "suffix"))),
-            *(pl.lit(',"entity":'), json_object(entity)),
-            *(pl.lit(","), self._with_relations(rows, pl.col("item").replace_strict(shared, return_dtype=pl.String))),
+            *(pl.lit(f',"entity":{named_entity},"id":'), user, pl.lit(',"userId":'), user),
+            *(pl.lit("},"), self._with_relations(rows, pl.col("item").replace_strict(shared, return_dtype=pl.String))),
             *(pl.lit(',"details":'), pl.col("details")),
             *((pl.lit(","), pl.col("more")) if "more" in rows.columns else ()),
             pl.lit("}"),
