@@ -11,11 +11,13 @@ MIN_NUMBER_CHARACTERS = 5
 """A value with fewer letters and digits is no number of a contract."""
 _VALUE = r"((?:[a-z]{1,4}[./-]?|[a-z]{1,2} )?\d[a-z0-9]*(?:[./-][a-z0-9]+)*(?: \d[a-z0-9./-]*)*)"
 _NUMBER = r"[ .-]{0,2}(?:nr|nummer|no)?[ .:#-]{0,3}"
-_CONTRACT = r"\b(?:vertrags?|vers(?:icherungs)?|vs|policen?|vk)[ .-]{0,2}(?:schein|konto)?" + _NUMBER + _VALUE
+_CONTRACT = r"\b(?:vertrags?|vers(?:icherungs)?|vs|policen?|vk|leasing)[ .-]{0,2}(?:schein|konto|vertrag)?" + _NUMBER + _VALUE
 _WHO = r"\b(?:kunden?|kd|mitglieds?|beitrags)[ .-]{0,2}(?:konto)?"
 _WRITTEN = r"((?:[a-z]{1,4}[./-]?|[a-z]{1,2} )?(?:\d{1,4}(?: \d{3,4})+\b|\d[a-z0-9]*(?:[./-][a-z0-9]+)*))"
 """A number as it is written: in blocks of at most four digits, or without blanks. What follows behind a blank is another one."""
-_WRITTEN_CONTRACT = r"(?i)\b(?:vertrags?|vers(?:icherungs)?|vs|policen?|vk)[ .-]{0,2}(?:schein|konto)?" + _NUMBER + _WRITTEN
+_WRITTEN_CONTRACT = (
+    r"(?i)\b(?:vertrags?|vers(?:icherungs)?|vs|policen?|vk|leasing)[ .-]{0,2}(?:schein|konto|vertrag)?" + _NUMBER + _WRITTEN
+)
 _WRITTEN_CUSTOMER = r"(?i)" + _WHO + _NUMBER + _WRITTEN
 _GLUED_DATE = r"(?:(?:0[1-9]|[12]\d|3[01])\.(?:0[1-9]|1[0-2])\.(?:20)?\d\d|[ ./-](?:(?:0[1-9]|1[0-2])[./-])?20[1-4]\d)$"
 """A date, a month or a year behind a number: every payment has another one."""

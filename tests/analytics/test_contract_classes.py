@@ -137,3 +137,56 @@ def test_a_contract_goes_on_at_a_bank_that_writes_no_accounts() -> None:
     )
     as_of = pl.DataFrame({"user": ["anna"], "as_of": [AS_OF_DAY]}, schema=AS_OF)
     assert snapshot(together(old, new), products, as_of).contracts["regular_count"].to_list() == [24]
+
+
+@pytest.mark.parametrize(("category", "is_contract"), [("SERVICES_ONLINE", True), ("SHOPPING_OTHER", False)])
+def test_two_debits_of_a_service_on_one_mandate_a_year_apart_may_rise(category: str, *, is_contract: bool) -> None:
+    debits = book(
+        [date(2024, 10, 28), date(2025, 10, 27)], [-5988, -7200], category=category, purpose="MREF+MA758149 SVWZ+Kd 7581499 RG 1"
+    )
+    assert bool(periods(debits)) is is_contract
+
+
+# One payee
+
+
+def followed(first_purpose: str, second_purpose: str) -> pl.DataFrame:
+    """Debits of one payee for 14 months, and for 13 more at another price."""
+    days, columns = monthly(27), {"category": "MOBILITY_VEHICLEACQUISITION"}
+    return together(
+        book(days[:14], -31844, purpose=first_purpose, **columns), book(days[14:], -34190, purpose=second_purpose, **columns)
+    )
+
+
+def test_a_contract_with_another_number_follows_the_one_before() -> None:
+    two = followed("Leasing 77 118 442 WOB-TB 471", "Leasing 77 204 118 WOB-TB 812")
+    assert periods(two) == [("MONTH_ONE", 13), ("MONTH_ONE", 14)]
+    assert {tuple(numbers) for numbers in found(two).contracts["contract_numbers"]} == {("77 118 442",), ("77 204 118",)}
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Leasing 77 118 442", "Leasing 77 118 442"),
+        ("MREF+M1 SVWZ+Vertrag 4711001", "MREF+M1 SVWZ+Vertrag 4711002"),
+        ("Leasing", "Leasing 77 118 442"),
+    ],
+)
+def test_a_new_price_alone_or_another_number_on_one_mandate_is_the_same_contract(first: str, second: str) -> None:
+    assert periods(followed(first, second)) == [("MONTH_ONE", 27)]
+
+
+def test_a_home_keeps_its_contract_when_the_landlord_changes() -> None:
+    days, rent = monthly(24), {"category": "HOUSING_RENT", "channel": "STANDINGORDER", "purpose": "Miete Lindenstr. 8"}
+    old = book(days[:10], -65000, counterparty_name="Alter Eigentümer", counterparty_key="alt", **rent)
+    new = book(days[10:], -65000, counterparty_name="Neue Verwaltung", counterparty_key="neu", **rent)
+    assert periods(together(old, new)) == [("MONTH_ONE", 24)]
+    dearer = new.with_columns(amount_cents=pl.lit(-70000, pl.Int64))
+    assert periods(together(old, dearer)) == [("MONTH_ONE", 10), ("MONTH_ONE", 14)]
+
+
+def test_rent_to_somebody_who_pays_maintenance_is_no_refund_of_it() -> None:
+    days, partner = monthly(24), {"counterparty_name": "Jörg Opitz", "counterparty_key": "opitz"}
+    rent = book(days[:12], -48000, category="HOUSING_RENT", channel="STANDINGORDER", purpose="Anteil Miete", **partner)
+    support = book(days[10:], 62000, category="OTHER_INCOME", channel="STANDINGORDER", purpose="Unterhalt", **partner)
+    assert periods(together(rent, support)) == [("MONTH_ONE", 12), ("MONTH_ONE", 14)]

@@ -258,7 +258,7 @@ def everything_is_materialised(ui: httpx.Client) -> None:
     ):
         assert not nodes.pop(name)["assetMaterializations"]
     nodes.pop("bank_health")  # written once an hour
-    assert len(nodes) == 17
+    assert len(nodes) == 18
     for name, node in nodes.items():
         assert node["assetMaterializations"], name
         checks = node["assetChecksOrError"].get("checks", [])

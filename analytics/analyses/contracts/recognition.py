@@ -35,8 +35,11 @@ MIN_RARE_TIMING = 0.85
 usual categories: premiums and fees come some days later, and at another price, every year."""
 MIN_EVIDENCE = 0.7
 """The evidence required of two payments."""
-MIN_FEE_TIMING, MIN_CARD_FEE_TIMING, MIN_FEE_EVENNESS = 0.95, 0.99, 0.75
-FEE_WORDS = r"(?i)beitrag|mitglied|jahresentgelt|jahresgeb|jahrespreis|\bpacht|kfz-?st|kraftfahrzeugst|hundest|grundst|zweitwohn"
+MIN_FEE_TIMING, MIN_CARD_FEE_TIMING, MIN_FEE_EVENNESS, MIN_MANDATE_EVENNESS = 0.95, 0.99, 0.75, 0.6
+FEE_WORDS = (
+    r"(?i)beitrag|mitglied|jahresentgelt|jahresgeb|jahrespreis|\bpacht|kfz-?st|kraftfahrzeugst|hundest|grundst|zweitwohn"
+    r"|\babo\b|saison|jahreskarte|jahresabo|bahncard|parzelle|schlie(?:ß|ss)fach"
+)
 """Words of fees that come every year. They are read only in payments that are one or two years apart."""
 DIGITAL_CATEGORIES = ("SHOPPING_DIGITALCONTENT", "SERVICES_ONLINE", "RECREATION_ONLINE")
 """Categories in which the same amount a year later is a subscription. Elsewhere it may be the same trip."""
@@ -69,14 +72,15 @@ def recognise_contracts(gathered_streams: GatheredStreams, bookings: pl.DataFram
 
 
 def _yearly_fees(gathered_streams: GatheredStreams, streams: pl.DataFrame, bookings: pl.DataFrame) -> pl.Series:
-    """The streams of two or three payments in as many years that are fees, whatever they are for: direct debits of the same
-    amount, digital services of the same amount on the same day of the year, or payments that all name a fee.
+    """The streams of two or three payments in as many years that are fees, whatever they are for: direct debits of the
+    same amount or marked as recurring, digital services of the same amount on the same day of the year, or payments that all name
+    a fee.
     """
     is_yearly = (pl.col("period") == YEAR_PERIOD) & (pl.col("n") == pl.col("slots")) & (pl.col("slots") <= FEW_SLOTS + 1)
     few = streams.filter(
         is_yearly,
         pl.col("timing") >= MIN_FEE_TIMING,
-        pl.col("evenness") >= MIN_FEE_EVENNESS,
+        (pl.col("evenness") >= MIN_FEE_EVENNESS) | (_is_marked_debit() & (pl.col("evenness") >= MIN_MANDATE_EVENNESS)),
         pl.col("doubt") < DOUBTFUL_AMOUNT,
     )
     rows = gathered_streams.rows.join(few.select("stream"), on="stream", how="semi", maintain_order="left")
@@ -88,7 +92,12 @@ def _yearly_fees(gathered_streams: GatheredStreams, streams: pl.DataFrame, booki
     with_marks = few.join(stream_marks, on="stream", maintain_order="left")
     is_on_the_day = pl.col("digital") & (pl.col("timing") >= MIN_CARD_FEE_TIMING)
     is_same = (pl.col("deviation") == 0) & (pl.col("debit") | is_on_the_day)
-    return with_marks.filter(is_same | pl.col("fee"))["stream"]
+    return with_marks.filter(is_same | pl.col("fee") | _is_marked_debit())["stream"]
+
+
+def _is_marked_debit() -> pl.Expr:
+    """Whether a stream consists of direct debits that the bank or one mandate marks as recurring, for more than purchases."""
+    return pl.col("debit") & pl.col("repeated") & (pl.col("prior") > MAX_HABIT_PRIOR)
 
 
 def _score_streams(gathered_streams: GatheredStreams) -> pl.DataFrame:

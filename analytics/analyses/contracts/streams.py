@@ -80,6 +80,8 @@ MIN_CLEAR_TIMING, MIN_CLEAR_EVENNESS, MIN_UNCLEAR_PRIOR = 0.72, 0.3, 0.4
 """A stream in categories of contracts with less timing or evenness than this is no contract, but may hold several."""
 MIN_GAP_CENTS, MIN_GAP_SHARE = 200, 0.08
 """Amounts with a larger gap, in cents and as a share, belong to different contracts."""
+MIN_NUMBERED_PAYMENTS = 3
+"""A contract with a number of its own has at least this many payments under it."""
 MAX_MANDATES_PER_BOOKING = 0.5
 """A creditor with more mandates per booking uses a new one for each payment."""
 RECURRING_STEMS = ("folge", "wiederhol", "rcur")
@@ -131,6 +133,7 @@ def gather_streams(bookings: pl.DataFrame) -> GatheredStreams:
     main = sort_by_day(rows.filter("main").with_columns(stream="group_key", doubt=pl.lit(0, pl.UInt8)))
     dates = stream_dates(main, "stream")
     main, streams_rhythm = _split_crowded(main, dates, rhythm(dates), bookings)
+    main, streams_rhythm = _split_successors(main, streams_rhythm, bookings)
     return GatheredStreams(main, streams_rhythm, rows.filter(~pl.col("main")).select(ROW_COLUMNS))
 
 
@@ -158,6 +161,39 @@ def _split_crowded(
         streams_rhythm = Rhythm(*(np.concatenate(arrays) for arrays in zip(kept_rhythm, split_rhythm, strict=True)))
         dates = stream_dates(rows, "stream")
     return rows, streams_rhythm
+
+
+def _split_successors(rows: pl.DataFrame, streams_rhythm: Rhythm, bookings: pl.DataFrame) -> tuple[pl.DataFrame, Rhythm]:
+    """The rows with debits split where a contract with another number follows the one before: the next leased car, or electricity
+    after a move. On one mandate it is the same contract. Only streams whose amount changes are read, since a new contract rarely
+    has the same price.
+    """
+    if rows.is_empty():
+        return rows, streams_rhythm
+    lengths = np.diff(stream_dates(rows, "stream").starts)
+    starts = np.r_[0, np.cumsum(lengths)[:-1]].astype(np.int64)
+    size, debits = rows["cents"].abs().to_numpy(), rows["debit"].to_numpy().astype(np.int64)
+    changes = np.minimum.reduceat(size, starts) < np.maximum.reduceat(size, starts)
+    is_debited = np.add.reduceat(debits, starts) == lengths
+    is_read = np.repeat(changes & is_debited & (lengths >= 2 * MIN_NUMBERED_PAYMENTS), lengths)
+    if not is_read.any():
+        return rows, streams_rhythm
+    read_rows = rows.filter(is_read)
+    contract, customer = references.written_numbers(bookings["purpose"][read_rows["row"]])
+    numbers = read_rows.select("stream", "booked_on", "mandate", number=pl.select(pl.coalesce(contract, customer)).to_series())
+    one_mandate = numbers.group_by("stream").agg(one=(pl.n_unique("mandate") == 1) & pl.col("mandate").first().is_not_null())
+    numbers = numbers.join(one_mandate, on="stream", maintain_order="left")
+    spans = numbers.group_by("stream", "number", "one").agg(n=pl.len(), first=pl.min("booked_on"), last=pl.max("booked_on"))
+    spans = spans.sort("stream", "first", "number")
+    follows = (pl.col("first") > pl.col("last").shift(1).over("stream")).fill_null(value=True)
+    is_successor = pl.col("number").is_not_null() & (pl.col("n") >= MIN_NUMBERED_PAYMENTS) & follows & ~pl.col("one")
+    split_streams = spans.group_by("stream").agg(n=pl.len(), all=is_successor.all()).filter("all", pl.col("n") > 1)["stream"]
+    if split_streams.is_empty():
+        return rows, streams_rhythm
+    number = pl.repeat(None, rows.height, dtype=pl.String, eager=True).scatter(pl.Series(is_read).arg_true(), numbers["number"])
+    apart = pl.when(pl.col("stream").is_in(split_streams.implode())).then(pl.struct("stream", "number").hash())
+    split_rows = sort_by_day(rows.with_columns(number=number).with_columns(stream=apart.otherwise("stream")).drop("number"))
+    return split_rows, rhythm(stream_dates(split_rows, "stream"))
 
 
 def _is_unclear(rows: pl.DataFrame, lengths: Integers, streams_rhythm: Rhythm) -> Flags:
