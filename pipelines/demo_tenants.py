@@ -37,6 +37,7 @@ CUSTOMERS = {"erika": "demo1", "max": "demo2", "neu": None}
 """The demo's users with their customer of the demo bank; the last one has none."""
 USERNAMES = tuple(CUSTOMERS)
 TRIAL: dict[str, dict[str, Any]] = {
+    "labelled_lines": {},
     "training_set": {"users": 12},
     "categoriser_candidate": {"label": "trial"},
     "categoriser_evaluation": {"users": 10},

@@ -41,7 +41,7 @@ def is_materialized(server: DagsterServer, asset: str) -> bool:
 def launch(server: DagsterServer, assets: Mapping[str, Any]) -> str:
     """Queues a run of assets, given with their configurations; returns the address of the run's page."""
     selector = {**ASSET_JOB, "assetSelection": [{"path": [asset]} for asset in assets]}
-    config = {"ops": {asset: {"config": config} for asset, config in assets.items()}}
+    config = {"ops": {asset: {"config": config} for asset, config in assets.items() if config}}
     result = ask(server, LAUNCH, parameters={"selector": selector, "runConfigData": config})["launchRun"]
     if "run" not in result:
         raise KontorError(f"Dagster refused a run of {', '.join(assets)}: {result['__typename']}")

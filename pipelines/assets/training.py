@@ -334,7 +334,7 @@ def _changes(folder: Path) -> dg.TableMetadataValue:
 
 train_job = dg.define_asset_job(
     "train_job",
-    [training_set, categoriser_candidate, categoriser_evaluation],
+    [labelled_lines, training_set, categoriser_candidate, categoriser_evaluation],
     description="""Trains a candidate and evaluates it beside the model in use. Which one is in use does not change.
 
 1. **Settings**: the arrow beside *Materialize all* → *Open launchpad*. Every field is there with its default, that of the
@@ -374,5 +374,5 @@ Which versions there are, and who changed what: [categoriser](/assets/categorise
     tags={"dagster/retry_on_asset_or_op_failure": "false"},
 )
 
-ASSETS = [training_set, categoriser_search, categoriser_candidate, categoriser_evaluation, categoriser]
+ASSETS = [labelled_lines, training_set, categoriser_search, categoriser_candidate, categoriser_evaluation, categoriser]
 JOBS = [train_job, search_job, promote_job]

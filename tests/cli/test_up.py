@@ -138,7 +138,8 @@ def process_of(home: Path, module: str) -> psutil.Process | None:
     """The process of this installation that runs a module."""
     for process in psutil.process_iter(["cmdline"]):
         with suppress(psutil.Error):
-            if (process.info["cmdline"] or [])[1:3] == ["-m", module] and process.environ().get("KONTOR_HOME") == str(home):
+            arguments = [argument for argument in process.info["cmdline"] or [] if argument != "pipelines.dagster_process"]
+            if arguments[1:3] == ["-m", module] and process.environ().get("KONTOR_HOME") == str(home):
                 return process
     return None
 

@@ -474,8 +474,8 @@ def _with_main_sign(rows: pl.DataFrame) -> pl.DataFrame:
     cents = rows["cents"].to_numpy()
     net = np.bincount(group, cents)
     signed_rows = rows.select(*ROW_COLUMNS, main=pl.Series((cents > 0) == (net[group] > 0)))
-    paid, received = np.bincount(group, cents < 0), np.bincount(group, cents > 0)
-    is_mutual = ((paid >= MIN_EQUAL_PAYMENTS) & (received >= MIN_EQUAL_PAYMENTS))[group]
+    outgoing, incoming = np.bincount(group, cents < 0), np.bincount(group, cents > 0)
+    is_mutual = ((outgoing >= MIN_EQUAL_PAYMENTS) & (incoming >= MIN_EQUAL_PAYMENTS))[group]
     if not is_mutual.any():  # nearly always
         return signed_rows
     equal = signed_rows.filter(is_mutual).group_by("group_key", "cents").len().filter(pl.col("len") >= MIN_EQUAL_PAYMENTS)
