@@ -37,7 +37,7 @@ from pipelines.results.calibration import calibration_in_use, with_probability
 from pipelines.results.documents.cashflow import DOCUMENT as CASHFLOW
 from pipelines.results.documents.cashflow import CashflowView
 from pipelines.results.documents.credit_risk import DOCUMENT as CREDIT_RISK
-from pipelines.results.documents.english import english_document
+from pipelines.results.english import english_document
 from pipelines.results.live import EMPTY_DOCUMENTS, FLOWS, ResultState, UserDocuments
 from warehouse.lake.packing import unpack
 from warehouse.stores import results

@@ -37,7 +37,7 @@ from api.schemas.records import (
 from api.services import AppServices, Services
 from pipelines.results import live, tags
 from pipelines.results.calibration import calibrated_documents, calibration_in_use
-from pipelines.results.documents.english import english_document
+from pipelines.results.english import english_document
 from warehouse import scopes
 from warehouse.stores.callers import Caller
 

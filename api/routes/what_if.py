@@ -22,7 +22,7 @@ from api.services import AppServices, Services
 from pipelines.results import what_if
 from pipelines.results.calibration import calibration_in_use
 from pipelines.results.documents.cashflow import CashflowView
-from pipelines.results.documents.english import english_document
+from pipelines.results.english import english_document
 from pipelines.results.what_if import Comparison, ComparisonOptions
 from warehouse.stores.callers import Caller
 

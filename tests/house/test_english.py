@@ -20,7 +20,7 @@ from analytics.trees import Item
 from analytics.trees.files import read_rows
 from api.routes.what_if import REASONS as ASSUMPTIONS
 from pipelines.results.documents.credit_risk import NOTICE
-from pipelines.results.documents.english import english_document
+from pipelines.results.english import english_document
 
 GERMAN = re.compile(r"[äöüßÄÖÜ»«]|\b(?:der|die|das|und|oder|ein|eine|einer|eines|im|am|für|mit|von|nicht|gehört|gehören)\b")
 GERMAN_NAMES = re.compile(r"BAföG|Rürup|EÜR|Deutschlandticket|Anlage")

@@ -184,6 +184,7 @@ def test_certificates_are_checked(
     port = serve(path)
     if trusted:
         monkeypatch.setenv("SSL_CERT_FILE", str(path))
+    monkeypatch.setattr(connection, "_certificates", ssl.create_default_context)  # read anew, with this environment
     before = _Answering.received
     with Connection(f"https://localhost:{port}/fints") as opened:
         if works:
