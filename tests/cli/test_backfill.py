@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import structlog
 from typer.testing import CliRunner
 
 from api.cli import app
+from pipelines.results import tasks
 from tests.support.stack import Customer, Stack
 from warehouse.errors import KontorError, NotFound
 from warehouse.lake.buckets import bucket_of
@@ -28,10 +30,15 @@ def customer(stack: Stack) -> Customer:
 
 
 @pytest.fixture(autouse=True)
-def environment(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands work on the running service's house."""
+def environment(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Commands work on the running service's house, also after tests with a house of their own in the same process."""
     for name, value in stack.told.items():
         monkeypatch.setenv(name, value)
+    tasks._context.cache_clear()
+    yield
+    if tasks._context.cache_info().currsize:
+        tasks._context().database.close()
+    tasks._context.cache_clear()
 
 
 def kontor(*arguments: str) -> str:
