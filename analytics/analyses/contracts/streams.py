@@ -155,10 +155,7 @@ def _split_crowded(
         doubts = pl.Series(np.where(is_mixed_row & ~is_crowded_row, doubt, 0).astype(np.uint8))
         rows = rows.with_columns(doubt=pl.max_horizontal("doubt", doubts))
         split_rows = sort_by_day(split(rows.filter(is_mixed_row), bookings).select(rows.columns))
-        split_rhythm = rhythm(stream_dates(split_rows, "stream"))
-        kept_rhythm = streams_rhythm.select(~is_mixed, ~is_mixed_row)
-        rows = pl.concat([rows.filter(~is_mixed_row), split_rows])
-        streams_rhythm = Rhythm(*(np.concatenate(arrays) for arrays in zip(kept_rhythm, split_rhythm, strict=True)))
+        rows, streams_rhythm = _with_split(rows, streams_rhythm, split_rows, is_mixed, is_mixed_row)
         dates = stream_dates(rows, "stream")
     return rows, streams_rhythm
 
@@ -180,20 +177,35 @@ def _split_successors(rows: pl.DataFrame, streams_rhythm: Rhythm, bookings: pl.D
         return rows, streams_rhythm
     read_rows = rows.filter(is_read)
     contract, customer = references.written_numbers(bookings["purpose"][read_rows["row"]])
-    numbers = read_rows.select("stream", "booked_on", "mandate", number=pl.select(pl.coalesce(contract, customer)).to_series())
-    one_mandate = numbers.group_by("stream").agg(one=(pl.n_unique("mandate") == 1) & pl.col("mandate").first().is_not_null())
-    numbers = numbers.join(one_mandate, on="stream", maintain_order="left")
-    spans = numbers.group_by("stream", "number", "one").agg(n=pl.len(), first=pl.min("booked_on"), last=pl.max("booked_on"))
+    is_one_mandate = (pl.n_unique("mandate") == 1) & pl.col("mandate").first().is_not_null()
+    number = pl.select(pl.coalesce(contract, customer)).to_series()
+    numbers = read_rows.select("stream", "booked_on", number=number, mandated=is_one_mandate.over("stream")).filter(
+        ~pl.col("mandated")
+    )
+    spans = numbers.group_by("stream", "number").agg(n=pl.len(), first=pl.min("booked_on"), last=pl.max("booked_on"))
     spans = spans.sort("stream", "first", "number")
     follows = (pl.col("first") > pl.col("last").shift(1).over("stream")).fill_null(value=True)
-    is_successor = pl.col("number").is_not_null() & (pl.col("n") >= MIN_NUMBERED_PAYMENTS) & follows & ~pl.col("one")
+    is_successor = pl.col("number").is_not_null() & (pl.col("n") >= MIN_NUMBERED_PAYMENTS) & follows
     split_streams = spans.group_by("stream").agg(n=pl.len(), all=is_successor.all()).filter("all", pl.col("n") > 1)["stream"]
-    if split_streams.is_empty():
+    is_split_row = rows["stream"].is_in(split_streams.implode()).to_numpy()
+    if not is_split_row.any():
         return rows, streams_rhythm
-    number = pl.repeat(None, rows.height, dtype=pl.String, eager=True).scatter(pl.Series(is_read).arg_true(), numbers["number"])
-    apart = pl.when(pl.col("stream").is_in(split_streams.implode())).then(pl.struct("stream", "number").hash())
-    split_rows = sort_by_day(rows.with_columns(number=number).with_columns(stream=apart.otherwise("stream")).drop("number"))
-    return split_rows, rhythm(stream_dates(split_rows, "stream"))
+    is_split = is_split_row[starts]
+    split_numbers = numbers.filter(pl.col("stream").is_in(split_streams.implode()))["number"]
+    split_rows = rows.filter(is_split_row).with_columns(split_numbers)
+    split_rows = sort_by_day(split_rows.with_columns(stream=pl.struct("stream", "number").hash()).drop("number"))
+    return _with_split(rows, streams_rhythm, split_rows, is_split, is_split_row)
+
+
+def _with_split(
+    rows: pl.DataFrame, streams_rhythm: Rhythm, split_rows: pl.DataFrame, is_split: Flags, is_split_row: Flags
+) -> tuple[pl.DataFrame, Rhythm]:
+    """The rows and their rhythm with some streams replaced by their parts, which come after the others."""
+    parts = streams_rhythm.select(~is_split, ~is_split_row), rhythm(stream_dates(split_rows, "stream"))
+    return (
+        pl.concat([rows.filter(~is_split_row), split_rows]),
+        Rhythm(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True))),
+    )
 
 
 def _is_unclear(rows: pl.DataFrame, lengths: Integers, streams_rhythm: Rhythm) -> Flags:
