@@ -23,6 +23,9 @@ MAX_PERIOD_REACH = 1.35
 NEARNESS_WEIGHT = 0.3
 """The part of the timing that depends on how near the dates are to their turns."""
 
+MIN_HALF_SHARE = 0.85
+"""Payments twice a month come in at least this share of all half months: bonuses beside a monthly wage come less often."""
+
 
 class Periods(NamedTuple):
     """The periods of the tree that have a length, the shortest first. One of `weeks` and `months` is 0."""
@@ -81,8 +84,7 @@ def periods() -> Periods:
 
 
 def _period_table() -> pl.DataFrame:
-    periods_with_length = trees.periods_frame().filter(pl.col("tolerance").is_not_null(), pl.col("system_name") != "MONTH_HALF")
-    return periods_with_length.sort("days")
+    return trees.periods_frame().filter(pl.col("tolerance").is_not_null()).sort("days")
 
 
 def starts_of(streams: pl.Series) -> Integers:
@@ -108,8 +110,10 @@ def _fractional_months(first: int, last: int) -> Floats:
     return days.select(month.cast(pl.Float64)).to_series().to_numpy()
 
 
-def rhythm(stream_dates: StreamDates) -> Rhythm:
-    """The rhythm of every stream; a single date has none."""
+def rhythm(stream_dates: StreamDates, may_be_halved: Flags | None = None) -> Rhythm:
+    """The rhythm of every stream; a single date has none. Only streams that may be halved can be paid twice a month: for others
+    the period fits many dates by chance.
+    """
     count, dates = stream_dates.starts.size - 1, stream_dates.day.size
     result = Rhythm(
         np.full(count, NO_PERIOD, np.int64),
@@ -119,13 +123,14 @@ def rhythm(stream_dates: StreamDates) -> Rhythm:
         np.zeros(dates, np.int64),
         np.zeros(dates, np.bool_),
     )
-    _fit(stream_dates, periods(), result)
+    halves = np.zeros(count, np.bool_) if may_be_halved is None else may_be_halved
+    _fit(stream_dates, periods(), period_names().index("MONTH_HALF"), halves, result)
     _assign_slots(stream_dates, periods(), result)
     return result
 
 
 @compiled
-def _fit(stream_dates: StreamDates, period_table: Periods, result: Rhythm) -> None:
+def _fit(stream_dates: StreamDates, period_table: Periods, half_month: int, may_be_halved: Flags, result: Rhythm) -> None:
     """Writes the best period of each stream. The arrays are taken out of their tuples once: in the loop numba would count
     references each time.
     """
@@ -140,6 +145,8 @@ def _fit(stream_dates: StreamDates, period_table: Periods, result: Rhythm) -> No
         passed_days, passed_months = day[low + dates - 1] - day[low], month[low + dates - 1] - month[low]
         for period in range(days.size if dates > 1 else 0):
             if days[period] > MAX_PERIOD_REACH * passed_days + tolerance[period]:
+                continue
+            if period == half_month and (not may_be_halved[stream] or dates < MIN_HALF_SHARE * passed_days / days[period]):
                 continue
             if _max_timing(_turn(passed_days, passed_months, days[period], months[period]), dates) < best_timing[stream] - 1e-6:
                 continue

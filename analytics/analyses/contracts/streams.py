@@ -51,11 +51,17 @@ TAX_TOPICS = {
     "wage": r"lohnst|\blst\b",
 }
 """What a tax is for, by the words of its payment."""
+WAGE_CATEGORY, MIN_PART_PAYMENTS, MIN_PART_SHARE = "INCOME_SALARY", 6, 0.25
+"""A wage in two parts has at least this many payments, and the smaller part at least this share of the larger one."""
 RENT_CATEGORY, MAX_RENT_PAUSE_DAYS, MAX_LANDLORDS = "HOUSING_RENT", 45, 3
 CASE_NUMBER = r"(?i)\b(?:kassenz(?:eichen)?|kz|buchungsz(?:eichen)?|personenkonto|debitor)[ .:-]{0,3}(\d[\d ./-]{4,}\d)"
 """How towns write the number of a case: two children in care have two, and both are paid to one cashier."""
+VEHICLE_TOPIC, PLATE = "vehicle", r"\b([A-ZÄÖÜ]{1,3}[ -][A-Z]{1,2} ?\d{1,4})\b"
+"""Of vehicles with different plates, each is taxed for itself."""
 SEMESTER_WORDS, SEMESTER_PRIOR = r"(?i)semester|r(?:ü|ue|u)ckmeld|studierendenschaft|immatrikul", 0.95
 """Fees of a university come every semester; other payments to one need not come again."""
+SAFE_WORDS = r"(?i)schlie(?:ß|ss)fach|safe-?miete|\bdepot"
+"""What banks take yearly fees for, beside those of the account."""
 OWN_SAVINGS = ("TRANSFER_SAVINGS", "TRANSFER_SECURITIES")
 """Transfers to own savings: regular ones are committed like contracts, but are none."""
 OWN_SAVINGS_PRIOR, OWN_SAVINGS_SIDE = 0.5, 2
@@ -67,6 +73,8 @@ MAX_HABIT_PRIOR = 0.2
 """Categories with at most this prior are habits, unless a mandate, a standing order or equal amounts show otherwise."""
 MIN_SINGLE_PRIOR = 0.9
 """With at least this prior a single booking may be a contract."""
+MIN_OWED_PRIOR = 0.6
+"""Debits and standing orders in categories with at least this prior are no habits, whatever else the payee is paid for."""
 MIN_EQUAL_PAYMENTS = 6
 """At least this many payments of one amount may be a contract, though others of the same payee differ."""
 MAX_CARD_PAYMENTS, MIN_EQUAL_SHARE = 80, 0.9
@@ -132,9 +140,24 @@ def gather_streams(bookings: pl.DataFrame) -> GatheredStreams:
     rows = _with_main_sign(split)
     main = sort_by_day(rows.filter("main").with_columns(stream="group_key", doubt=pl.lit(0, pl.UInt8)))
     dates = stream_dates(main, "stream")
-    main, streams_rhythm = _split_crowded(main, dates, rhythm(dates), bookings)
+    main, streams_rhythm = _split_crowded(main, dates, rhythm(dates, _are_wages_in_parts(main, dates, bookings)), bookings)
     main, streams_rhythm = _split_successors(main, streams_rhythm, bookings)
     return GatheredStreams(main, streams_rhythm, rows.filter(~pl.col("main")).select(ROW_COLUMNS))
+
+
+def _are_wages_in_parts(rows: pl.DataFrame, dates: StreamDates, bookings: pl.DataFrame) -> Flags:
+    """By stream whether it may be a wage that is paid in two parts a month: an advance and the rest, of similar size."""
+    lengths, starts = np.diff(dates.starts), dates.starts[:-1]
+    may_be_halved = np.zeros(lengths.size, np.bool_)
+    if not lengths.size or lengths.max() < MIN_PART_PAYMENTS:
+        return may_be_halved
+    is_wage = (bookings["effective_category"][rows["row"]] == WAGE_CATEGORY).to_numpy()
+    is_checked = np.logical_and.reduceat(is_wage, starts) & (lengths >= MIN_PART_PAYMENTS)
+    size = pl.col("cents").abs()
+    wages = rows.filter(np.repeat(is_checked, lengths)).group_by("stream", maintain_order=True)
+    are_similar = wages.agg(similar=size.quantile(0.25) >= MIN_PART_SHARE * size.quantile(0.75))["similar"]
+    may_be_halved[is_checked] = are_similar.to_numpy()
+    return may_be_halved
 
 
 def _split_crowded(
@@ -255,9 +278,12 @@ def _candidates(bookings: pl.DataFrame) -> pl.DataFrame:
         (groups.points > MAX_HABIT_PRIOR * CERTAIN_POINTS * groups.rows) | (2 * groups.firm > groups.rows) | is_even
     )
     is_candidate = is_repeated | (groups.points >= MIN_SINGLE_PRIOR * CERTAIN_POINTS * groups.rows)
-    habits = rows.filter(~is_candidate[group])
+    # Rent is owed to the housing company of the employer whose canteen is a habit.
+    is_owed = firm & (rows["prior"] >= MIN_OWED_PRIOR).to_numpy()
+    is_candidate_row = is_candidate[group] | (is_owed & (groups.rows[group] > 1))
+    habits = rows.filter(~is_candidate_row)
     candidates = pl.concat(
-        [rows.filter(is_candidate[group]), _equal_payments(habits, groups.rows[group[~is_candidate[group]]], bookings)]
+        [rows.filter(is_candidate_row), _equal_payments(habits, groups.rows[group[~is_candidate_row]], bookings)]
     )
     facts = bookings.select("id", "channel", "insurance", "category")[candidates["row"]]
     is_fee = (pl.col("category") == STUDY_CATEGORY) & (candidates["prior"] == SEMESTER_PRIOR)
@@ -321,7 +347,10 @@ def _with_keys(bookings: pl.DataFrame) -> pl.DataFrame:
         paid=(facts["paid"] & (pl.col("amount_cents") != 0)) | is_own_saving,
     )
     nameless_rows = rows["party"].is_null().arg_true()
-    nameless_party = bookings.select("product", "category")[nameless_rows].select(pl.struct(pl.all()).hash(3)).to_series()
+    nameless = bookings.select("product", "category", "purpose")[nameless_rows]
+    nameless_party = nameless.select(
+        pl.struct("product", "category", pl.col("purpose").str.contains(SAFE_WORDS)).hash(3)
+    ).to_series()
     party = _with_topics(rows["party"].scatter(nameless_rows, nameless_party), bookings, codes, partner)
     rows = _with_one_landlord(rows.with_columns(party=party), bookings, codes).filter("paid")
     return rows.select(
@@ -379,7 +408,13 @@ def _with_topics(party: pl.Series, bookings: pl.DataFrame, codes: pl.Series, par
     columns = bookings.select("user", "category", "purpose", "partner", "counterparty_key")[rows].with_columns(
         party[rows].alias("party")
     )
-    case = pl.when(pl.col("category") != TAX_CATEGORY).then(pl.col("purpose").str.extract(CASE_NUMBER))
+    plate = pl.col("purpose").str.extract(PLATE).str.replace_all(r"\W", "")
+    case = (
+        pl.when(pl.col("category") != TAX_CATEGORY)
+        .then(pl.col("purpose").str.extract(CASE_NUMBER))
+        .when(topic == VEHICLE_TOPIC)
+        .then(plate)
+    )
     is_repeated = (pl.len().over("user", "party", "category", "case") > 1) & pl.col("case").is_not_null()
     case_hash = pl.when(is_repeated).then(pl.col("case").hash(5)).otherwise(pl.lit(0, pl.UInt64))
     return party.scatter(rows, columns.with_columns(case=case).select(payee ^ topic.hash(4) ^ case_hash).to_series())

@@ -20,7 +20,7 @@ MAX_CHANGE_DAYS, END_DAYS = 75, 62
 MIN_CHANGE_SHARE, MIN_CHANGE_CENTS = 0.03, 5_000
 MONTH_DAYS = 30.4
 """Wages by the week are compared with those of a month by this many days."""
-TRAINING_PAY = "TRAINING_PAY"
+TRAINING_PAY, HALF_MONTH = "TRAINING_PAY", "MONTH_HALF"
 MIN_CHANGE_SWINGS = 1.5
 """A new level differs by at least this many times what wages usually differ from one month to the next."""
 MIN_UNEVEN_SHARE = 0.005
@@ -66,9 +66,13 @@ def career(evidence: EventEvidence, runs: pl.DataFrame, bookings: pl.DataFrame, 
     ]
 
 
+def monthly_wage() -> pl.Expr:
+    """The usual wage of a run in a month, in cents, also where it is paid in parts."""
+    return (pl.col("median").abs() * pl.max_horizontal(pl.lit(1.0), MONTH_DAYS / pl.col("length"))).round().cast(pl.Int64)
+
+
 def _is_main_wage() -> pl.Expr:
-    monthly = pl.col("median") * pl.max_horizontal(pl.lit(1.0), MONTH_DAYS / pl.col("length"))
-    return (monthly.round() >= MIN_MAIN_WAGE_CENTS) | (pl.col("kind") == "TRAINING_PAY")
+    return (monthly_wage() >= MIN_MAIN_WAGE_CENTS) | (pl.col("kind") == "TRAINING_PAY")
 
 
 def _employment(evidence: EventEvidence, runs: pl.DataFrame, beginnings: pl.DataFrame) -> list[pl.DataFrame]:
@@ -190,8 +194,8 @@ def _wage_changes(evidence: EventEvidence, runs: pl.DataFrame) -> list[pl.DataFr
     main_runs = runs.filter(pl.col("kind").is_in(WAGE_KINDS), _is_main_wage()).sort("user", "kind", "payee", "first", "contract")
     if main_runs.is_empty():
         return []
-    chains = main_runs.select("contract", "name", chain=(~pl.col("resumed")).cum_sum())
-    payments = evidence.payments.join(chains, on="contract").sort("chain", "day", "id")
+    chains = main_runs.select("contract", "name", "period", chain=(~pl.col("resumed")).cum_sum())
+    payments = _whole_wages(evidence.payments.join(chains, on="contract")).sort("chain", "day", "id")
     wages = _without_maternity(evidence, payments).with_columns(
         after=pl.col("cents").shift(-1).over("chain"),
         later=pl.col("cents").shift(-2).over("chain"),
@@ -226,6 +230,18 @@ def _wage_changes(evidence: EventEvidence, runs: pl.DataFrame) -> list[pl.DataFr
         _shifts(wages, "rise", "SALARY_INCREASE", "Gehalt steigt"),
         _shifts(wages, "fall", "SALARY_DECREASE", "Gehalt sinkt"),
     ]
+
+
+def _whole_wages(payments: pl.DataFrame) -> pl.DataFrame:
+    """The payments, with one for each month in which a wage was paid in two parts."""
+    parts = payments.filter(pl.col("period") == HALF_MONTH)
+    if parts.is_empty():
+        return payments
+    month = pl.col("day").dt.month_start().alias("month")
+    sums = parts.sort("day", "id").group_by("chain", "contract", month, maintain_order=True)
+    one = pl.all().exclude("chain", "contract", "cents").first()
+    both = sums.agg(one, pl.sum("cents"), parts=pl.len()).filter(pl.col("parts") == 2)
+    return pl.concat([payments.filter(pl.col("period") != HALF_MONTH), both.select(payments.columns)])
 
 
 def _of_wages_before(value: pl.Expr) -> pl.Expr:

@@ -3,7 +3,7 @@
 import polars as pl
 
 from analytics.analyses.life_events.evidence import EventEvidence
-from analytics.analyses.life_events.guards import events
+from analytics.analyses.life_events.guards import events, silence_day
 from analytics.analyses.life_events.words import folded_text
 from analytics.frames import LIFE_EVENTS
 
@@ -18,12 +18,19 @@ MAX_TAX_CYCLE_DAYS = 380
 """The same tax on about the same day of the next year is for the same vehicle, even if it has a new plate after a move."""
 MIN_PRICE_CENTS = 200_000
 MAX_TAX_DAYS = 410
+MIN_PLATE_PAYMENTS, MAX_PLATE_GAP_DAYS = 3, 100
+"""Payments for a plate, at least this many and on average at most this many days apart, tell when a vehicle is given up."""
+MIN_KEPT_DAYS, MAX_CHANGE_DAYS, MAX_SHARED_DAYS = 60, 60, 35
+"""A vehicle is replaced by another one after this many days at least, within these days after, and before, its last payment."""
+MAX_SAME_PREMIUM = 0.05
+"""With a premium that differs by less, the vehicle has a new plate, as after a move."""
+VEHICLE_KINDS = ("VEHICLE_TAX", "VEHICLE_INSURANCE", "VEHICLE_ACQUISITION")
 EVENT_COLUMNS = ("user", "day", "name", "latest", "ids", "confidence")
 
 
 def vehicles(evidence: EventEvidence, runs: pl.DataFrame) -> list[pl.DataFrame]:
     """The events of new vehicles, and of users who no longer pay for any."""
-    if evidence.booked_kinds.isdisjoint(("VEHICLE_TAX", "VEHICLE_INSURANCE", "VEHICLE_ACQUISITION")):
+    if evidence.booked_kinds.isdisjoint(VEHICLE_KINDS):
         return []
     lease_runs = runs.filter(pl.col("kind") == "VEHICLE_ACQUISITION")
     taxes = _taxes(evidence)
@@ -38,7 +45,62 @@ def vehicles(evidence: EventEvidence, runs: pl.DataFrame) -> list[pl.DataFrame]:
     policies = _policies(insurances, runs, signs, taxes)
     start_rows = pl.concat([part.select(EVENT_COLUMNS) for part in (policies, new_taxes, leases)])
     starts = events(start_rows, "VEHICLE_START", pl.col("day"), "Neues Fahrzeug", pl.col("ids"), pl.col("confidence"))
-    return [starts, _vehicle_ends(evidence, insurances, runs, taxes, signs)]
+    return [starts, _vehicle_ends(evidence, insurances, runs, taxes, signs), *_replacements(evidence)]
+
+
+def _replacements(evidence: EventEvidence) -> list[pl.DataFrame]:
+    """The start and the end of vehicles of which one replaces the other: payments for one plate end when those for another
+    begin.
+    """
+    is_car = (pl.col("kind") != "VEHICLE_INSURANCE") | (pl.col("insurance") == "VEHICLE_CAR")
+    is_payment = pl.col("kind").is_in(VEHICLE_KINDS) & (pl.col("amount_cents") < 0)
+    rows = evidence.rows.filter(is_payment, is_car).with_columns(plate=_plate()).filter(pl.col("plate") != "")
+    plates = rows.group_by("user", "plate").agg(
+        first=pl.col("booked_on").min(),
+        last=pl.col("booked_on").max(),
+        second=pl.col("booked_on").sort().get(1, null_on_oob=True),
+        opening=pl.col("id").sort_by("booked_on", "id").head(1),
+        closing=pl.col("id").sort_by("booked_on", "id").tail(1),
+        latest=pl.col("amount_cents").sort_by("booked_on", "id").last(),
+        median=pl.col("amount_cents").median(),
+        name=pl.col("counterparty_name").drop_nulls().sort().first().fill_null(""),
+        count=pl.len(),
+    )
+    gap = (pl.col("last") - pl.col("first")).dt.total_days() / (pl.col("count") - 1)
+    paid_plates = plates.filter(pl.col("count") >= MIN_PLATE_PAYMENTS).with_columns(gap=gap)
+    change_days = (pl.col("first") - pl.col("last_old")).dt.total_days()
+    pairs = (
+        paid_plates.join(evidence.histories, on="user")
+        .filter((pl.col("first") - pl.col("start")).dt.total_days() >= MIN_KEPT_DAYS)
+        .join(paid_plates, on="user", suffix="_old")
+        .filter(
+            pl.col("plate") != pl.col("plate_old"),
+            pl.col("gap_old") <= MAX_PLATE_GAP_DAYS,
+            (pl.col("first") - pl.col("first_old")).dt.total_days() >= MIN_KEPT_DAYS,
+            change_days >= -MAX_SHARED_DAYS,
+            change_days <= MAX_CHANGE_DAYS + pl.col("gap_old"),
+            (pl.col("median") / pl.col("median_old") - 1).abs() > MAX_SAME_PREMIUM,
+        )
+        .sort("user", "plate", -pl.col("last_old").to_physical(), "plate_old")
+        .unique(["user", "plate"], keep="first", maintain_order=True)
+    )
+    given_up = pl.col("last_old") + pl.duration(days=pl.col("gap_old").round().cast(pl.Int64))
+    silent_since = silence_day(given_up, pl.col("gap_old"))
+    old_pairs = pairs.with_columns(name="name_old", latest="latest_old")
+    confidence = pl.lit(0.85)
+    return [
+        events(
+            pairs, "VEHICLE_START", pl.col("first"), "Neues Fahrzeug", pl.col("opening"), confidence, known_since=pl.col("second")
+        ),
+        events(
+            old_pairs, "VEHICLE_END", given_up, "Fahrzeug abgegeben", pl.col("closing_old"), confidence, known_since=silent_since
+        ),
+    ]
+
+
+def _plate() -> pl.Expr:
+    """The plate in a booking's text without blanks, empty if there is none."""
+    return folded_text().str.extract(PLATE).str.replace_all(r"\W", "").fill_null("")
 
 
 def _car_insurances(evidence: EventEvidence) -> pl.DataFrame:
@@ -76,8 +138,7 @@ def _taxes(evidence: EventEvidence) -> pl.DataFrame:
     first payment after a history long enough to contain yearly payments.
     """
     rows = evidence.rows.filter(pl.col("kind") == "VEHICLE_TAX", pl.col("amount_cents") < 0).join(evidence.histories, on="user")
-    plate = folded_text().str.extract(PLATE).str.replace_all(r"\W", "").fill_null("")
-    taxes = rows.with_columns(plate=plate).sort("user", "booked_on", "id")
+    taxes = rows.with_columns(plate=_plate()).sort("user", "booked_on", "id")
     since_same_tax = (pl.col("booked_on") - pl.col("booked_on").shift(1).over("user", "amount_cents")).dt.total_days()
     is_known = since_same_tax.is_between(MIN_TAX_CYCLE_DAYS, MAX_TAX_CYCLE_DAYS).fill_null(False)
     first = (pl.int_range(pl.len()).over("user", "plate") == 0) & ~is_known

@@ -5,6 +5,7 @@ Each sign has `user`, `since`, `cents` (a month or a booking, positive), `bookin
 
 import polars as pl
 
+from analytics.analyses.life_events.career import monthly_wage
 from analytics.analyses.life_events.evidence import EventEvidence
 from analytics.analyses.life_events.words import WAGE_KINDS
 from analytics.frames import LIFE_SIGNS, collected
@@ -58,7 +59,7 @@ def current_wages(evidence: EventEvidence) -> pl.DataFrame:
         return pl.Schema({"kind": pl.String(), **LIFE_SIGNS}).to_frame()
     runs = evidence.runs.filter("active", pl.col("kind").is_in(WAGE_KINDS))
     contract_wages = runs.select(
-        "user", "kind", since="first", cents=pl.col("median").abs(), bookings="closing", description=pl.lit("Gehalt")
+        "user", "kind", since="first", cents=monthly_wage(), bookings="closing", description=pl.lit("Gehalt")
     )
     rows = evidence.rows.filter(pl.col("kind").is_in(WAGE_KINDS)).join(evidence.histories, on="user", maintain_order="left")
     age = (pl.col("as_of") - pl.col("booked_on")).dt.total_days()
