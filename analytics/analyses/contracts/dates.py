@@ -1,7 +1,7 @@
 """Due dates of contracts: the date rule that fits the last payments best, and the next day by that rule.
 
 A rule is a day of the month that moves forward (F) or back (B) to a business day, or a business day counted from the start (S) or
-the end (E) of the month. Weekly payments keep their weekday.
+the end (E) of the month. Weekly payments keep their weekday. Of two payments a month each comes on its own day.
 """
 
 from functools import cache
@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.analyses.contracts.rhythm import Floats, Integers, Periods, periods
+from analytics.analyses.contracts.rhythm import Floats, Integers, Periods, period_names, periods
 from analytics.calendar import FIRST_DAY, calendar
 from analytics.native.compiling import compiled, inner
 
@@ -60,7 +60,7 @@ def due_dates(starts: Integers, day: Integers, period: Integers, phase: Floats, 
     """The due dates of all contracts, from their regular payments by contract and day."""
     count = starts.size - 1
     result = DueDates(*(np.zeros(count, np.int64) for _ in DueDates._fields))
-    _find_due_dates(starts, day, period, phase, slot, periods(), date_rules(), result)
+    _find_due_dates(starts, day, period, phase, slot, periods(), period_names().index("MONTH_HALF"), date_rules(), result)
     return result
 
 
@@ -101,6 +101,7 @@ def _find_due_dates(
     phase: Floats,
     slot: Integers,
     period_table: Periods,
+    half_month: int,
     rules: DateRules,
     result: DueDates,
 ) -> None:
@@ -115,6 +116,11 @@ def _find_due_dates(
         length = all_days[period[contract]]
         grace[contract] = np.int64(min(max(0.5 * length, MIN_GRACE_DAYS), MAX_GRACE_DAYS))
         months = int(all_months[period[contract]])
+        if period[contract] == half_month and high - low > 1:
+            month = int(np.searchsorted(month_start, day[high - 2], "right")) - 1
+            same_day = month_start[month + 1] + day[high - 2] - month_start[month]
+            due[contract] = following[min(same_day, month_start[month + 2] - 1) - FIRST_DAY]
+            continue
         if months == 0:
             turn = np.int64(np.floor((slot[high - 1] + 1 + phase[contract]) * length + 0.5))
             due[contract] = following[max(turn, day[high - 1] + 1) - FIRST_DAY]

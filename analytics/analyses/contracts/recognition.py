@@ -27,6 +27,7 @@ MIN_USUAL_PRIOR = 0.4
 """Categories with at least this prior are mostly paid by contract."""
 FIRST_MONTHLY_PERIOD, FIRST_RARE_PERIOD = period_names().index("MONTH_ONE"), period_names().index("HALFYEAR_ONE")
 """Indices of periods: those before the first are weekly, those from the second on are rare."""
+HALF_MONTH_PERIOD = period_names().index("MONTH_HALF")
 YEAR_PERIOD = period_names().index("YEAR_ONE")
 FOUR_WEEKS_PERIOD = period_names().index("WEEK_FOUR")
 """Nobody has a habit of four weeks: what comes every 28 days with the same amount is a fee."""
@@ -166,6 +167,7 @@ def _is_contract() -> pl.Expr:
         & usual
         & (pl.col("evidence") >= MIN_EVIDENCE)
         & (pl.col("evenness") >= min_evenness)
+        & (~pl.col("card") | (pl.col("deviation") == 0))  # whoever buys two books at one shop has no subscription
     )
     habit = (pl.col("prior") <= MAX_HABIT_PRIOR) & ~pl.col("steady") & ~pl.col("repeated")
     is_equal_amount = (pl.col("deviation") == 0) | ((pl.col("step") == 0) & (slots >= MANY_SLOTS)).fill_null(False)
@@ -173,6 +175,7 @@ def _is_contract() -> pl.Expr:
     # Meals at school differ from month to month, but are debited on the same mandate every month.
     is_debited = pl.col("repeated") & pl.col("debit") & (slots >= MANY_SLOTS) & (pl.col("timing") >= MIN_HABIT_TIMING)
     even = pl.col("evenness") >= pl.when(usual | is_debited).then(MIN_EVENNESS).otherwise(MIN_EVENNESS_UNUSUAL)
+    even |= pl.col("period") == HALF_MONTH_PERIOD  # the parts of a wage differ
     is_marked = pl.col("steady") | pl.col("repeated") | (pl.col("prior") >= MIN_SINGLE_PRIOR)
     is_fee = equal & (
         pl.col("debit")

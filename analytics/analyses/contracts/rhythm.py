@@ -24,7 +24,9 @@ NEARNESS_WEIGHT = 0.3
 """The part of the timing that depends on how near the dates are to their turns."""
 
 MIN_HALF_SHARE = 0.85
-"""Payments twice a month come in at least this share of all half months: bonuses beside a monthly wage come less often."""
+"""Of payments twice a month at least this share keeps the time: bonuses beside a monthly wage come less often."""
+MIN_HALF_DAYS, MIN_MONTH_DAYS, MAX_MONTH_DAYS = 8, 24, 38
+"""The least days between two such payments, and the least and most days to the one after the next."""
 
 
 class Periods(NamedTuple):
@@ -111,9 +113,7 @@ def _fractional_months(first: int, last: int) -> Floats:
 
 
 def rhythm(stream_dates: StreamDates, may_be_halved: Flags | None = None) -> Rhythm:
-    """The rhythm of every stream; a single date has none. Only streams that may be halved can be paid twice a month: for others
-    the period fits many dates by chance.
-    """
+    """The rhythm of every stream; a single date has none. Only streams that may be halved can be paid twice a month."""
     count, dates = stream_dates.starts.size - 1, stream_dates.day.size
     result = Rhythm(
         np.full(count, NO_PERIOD, np.int64),
@@ -123,16 +123,40 @@ def rhythm(stream_dates: StreamDates, may_be_halved: Flags | None = None) -> Rhy
         np.zeros(dates, np.int64),
         np.zeros(dates, np.bool_),
     )
-    halves = np.zeros(count, np.bool_) if may_be_halved is None else may_be_halved
-    _fit(stream_dates, periods(), period_names().index("MONTH_HALF"), halves, result)
+    half_month = period_names().index("MONTH_HALF")
+    _fit(stream_dates, periods(), half_month, result)
     _assign_slots(stream_dates, periods(), result)
+    if may_be_halved is not None and may_be_halved.any():
+        _halve(stream_dates, half_month, may_be_halved, result)
     return result
 
 
 @compiled
-def _fit(stream_dates: StreamDates, period_table: Periods, half_month: int, may_be_halved: Flags, result: Rhythm) -> None:
-    """Writes the best period of each stream. The arrays are taken out of their tuples once: in the loop numba would count
-    references each time.
+def _halve(stream_dates: StreamDates, half_month: int, may_be_halved: Flags, result: Rhythm) -> None:
+    """Writes the rhythm of streams that are paid twice a month: nearly every date comes a month after the one before the last,
+    and lies well between its neighbours. Every date has a slot of its own.
+    """
+    starts, day, _ = stream_dates
+    best, timing, slots, phase, slot, inlier = result
+    for stream in np.flatnonzero(may_be_halved):
+        low, high = starts[stream], starts[stream + 1]
+        fitting = 0
+        for date in range(low + 2, high):
+            step, month = day[date] - day[date - 1], day[date] - day[date - 2]
+            if step >= MIN_HALF_DAYS and MIN_MONTH_DAYS <= month <= MAX_MONTH_DAYS:
+                fitting += 1
+        share = fitting / max(high - low - 2, 1)
+        if share < MIN_HALF_SHARE:
+            continue
+        best[stream], timing[stream], slots[stream], phase[stream] = half_month, share, high - low, 0.0
+        for date in range(low, high):
+            slot[date], inlier[date] = date - low, True
+
+
+@compiled
+def _fit(stream_dates: StreamDates, period_table: Periods, half_month: int, result: Rhythm) -> None:
+    """Writes the best period of each stream, but for half months: many dates fit these by chance. The arrays are taken out of
+    their tuples once: in the loop numba would count references each time.
     """
     starts, day, month = stream_dates
     _, months, days, tolerance = period_table
@@ -144,9 +168,7 @@ def _fit(stream_dates: StreamDates, period_table: Periods, half_month: int, may_
         low, dates = starts[stream], starts[stream + 1] - starts[stream]
         passed_days, passed_months = day[low + dates - 1] - day[low], month[low + dates - 1] - month[low]
         for period in range(days.size if dates > 1 else 0):
-            if days[period] > MAX_PERIOD_REACH * passed_days + tolerance[period]:
-                continue
-            if period == half_month and (not may_be_halved[stream] or dates < MIN_HALF_SHARE * passed_days / days[period]):
+            if period == half_month or days[period] > MAX_PERIOD_REACH * passed_days + tolerance[period]:
                 continue
             if _max_timing(_turn(passed_days, passed_months, days[period], months[period]), dates) < best_timing[stream] - 1e-6:
                 continue

@@ -18,6 +18,7 @@ from analytics.analyses.contracts.rhythm import (
     Integers,
     Rhythm,
     StreamDates,
+    period_names,
     periods,
     rhythm,
     starts_of,
@@ -57,7 +58,7 @@ RENT_CATEGORY, MAX_RENT_PAUSE_DAYS, MAX_LANDLORDS = "HOUSING_RENT", 45, 3
 CASE_NUMBER = r"(?i)\b(?:kassenz(?:eichen)?|kz|buchungsz(?:eichen)?|personenkonto|debitor)[ .:-]{0,3}(\d[\d ./-]{4,}\d)"
 """How towns write the number of a case: two children in care have two, and both are paid to one cashier."""
 VEHICLE_TOPIC, PLATE = "vehicle", r"\b([A-ZÄÖÜ]{1,3}[ -][A-Z]{1,2} ?\d{1,4})\b"
-"""Of vehicles with different plates, each is taxed for itself."""
+"""Of vehicles with different plates, each is taxed for itself; with the same tax it may be one with a new plate."""
 SEMESTER_WORDS, SEMESTER_PRIOR = r"(?i)semester|r(?:ü|ue|u)ckmeld|studierendenschaft|immatrikul", 0.95
 """Fees of a university come every semester; other payments to one need not come again."""
 SAFE_WORDS = r"(?i)schlie(?:ß|ss)fach|safe-?miete|\bdepot"
@@ -237,7 +238,8 @@ def _is_unclear(rows: pl.DataFrame, lengths: Integers, streams_rhythm: Rhythm) -
     prior = np.add.reduceat(rows["prior"].to_numpy(), starts) / lengths if lengths.size else np.zeros(0)
     median, deviation = medians(lengths.astype(np.uint32), rows["cents"].abs().cast(pl.Float64).to_numpy())
     is_uneven = 1 - 4 * deviation / median < MIN_CLEAR_EVENNESS
-    unclear: Flags = (prior >= MIN_UNCLEAR_PRIOR) & ((streams_rhythm.timing < MIN_CLEAR_TIMING) | is_uneven)
+    is_in_parts = streams_rhythm.period == period_names().index("MONTH_HALF")
+    unclear: Flags = (prior >= MIN_UNCLEAR_PRIOR) & ((streams_rhythm.timing < MIN_CLEAR_TIMING) | is_uneven) & ~is_in_parts
     return unclear
 
 
@@ -405,14 +407,14 @@ def _with_topics(party: pl.Series, bookings: pl.DataFrame, codes: pl.Series, par
     topic = pl.when(pl.col("category") == TAX_CATEGORY).then(pl.coalesce(kind, "category")).otherwise("category")
     has_own_account = pl.col("partner").is_in(MUNICIPAL_PARTNERS) & (pl.col("counterparty_key") != "")
     payee = pl.when(has_own_account).then(pl.col("counterparty_key").hash(2)).otherwise(pl.col("party"))
-    columns = bookings.select("user", "category", "purpose", "partner", "counterparty_key")[rows].with_columns(
+    columns = bookings.select("user", "category", "purpose", "partner", "counterparty_key", "amount_cents")[rows].with_columns(
         party[rows].alias("party")
     )
     plate = pl.col("purpose").str.extract(PLATE).str.replace_all(r"\W", "")
     case = (
         pl.when(pl.col("category") != TAX_CATEGORY)
         .then(pl.col("purpose").str.extract(CASE_NUMBER))
-        .when(topic == VEHICLE_TOPIC)
+        .when(topic == VEHICLE_TOPIC, pl.col("amount_cents").n_unique().over("user", "party", "category", topic) > 1)
         .then(plate)
     )
     is_repeated = (pl.len().over("user", "party", "category", "case") > 1) & pl.col("case").is_not_null()
@@ -428,11 +430,11 @@ def _with_one_landlord(rows: pl.DataFrame, bookings: pl.DataFrame, codes: pl.Ser
     rents = rows.select("user", "party", "booked_on", "cents")[rent_rows].with_columns(
         bookings["purpose"][rent_rows].str.to_lowercase().str.replace_all(r"[^a-zäöüß]", "").alias("text")
     )
-    ends = [pl.col(name).sort_by("booked_on").first().alias(f"first_{name}") for name in ("booked_on", "cents")]
+    ends = [pl.col(name).sort_by("booked_on").first().alias(f"first_{name}") for name in ("booked_on", "cents", "text")]
     ends += [pl.col(name).sort_by("booked_on").last().alias(f"last_{name}") for name in ("booked_on", "cents", "text")]
     homes = rents.group_by("user", "party").agg(*ends)
     pause = (pl.col("first_booked_on") - pl.col("last_booked_on_old")).dt.total_days()
-    moves = homes.join(homes, on=["user", "last_text"], suffix="_old").filter(
+    moves = homes.join(homes, left_on=["user", "first_text"], right_on=["user", "last_text"], suffix="_old").filter(
         pl.col("party") != pl.col("party_old"),
         pl.col("first_cents") == pl.col("last_cents_old"),
         pause.is_between(1, MAX_RENT_PAUSE_DAYS),
