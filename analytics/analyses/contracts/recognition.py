@@ -10,6 +10,7 @@ from analytics.analyses.contracts.rhythm import period_names, periods
 from analytics.analyses.contracts.streams import (
     DOUBTFUL_AMOUNT,
     MAX_HABIT_PRIOR,
+    MIN_INVOICE_TIMING,
     MIN_SINGLE_PRIOR,
     UNRELATED,
     GatheredStreams,
@@ -117,6 +118,7 @@ def _score_streams(gathered_streams: GatheredStreams) -> pl.DataFrame:
         doubt=pl.max("doubt"),
         step=pl.col("cents").diff().abs().median(),
         transfer=pl.mean("transfer") > 0.5,
+        incoming=pl.first("cents") > 0,
     )
     median, deviation = medians(streams["n"].to_numpy(), gathered_streams.rows["cents"].abs().cast(pl.Float64).to_numpy())
     evidence = pl.max_horizontal(
@@ -176,6 +178,10 @@ def _is_contract() -> pl.Expr:
     is_debited = pl.col("repeated") & pl.col("debit") & (slots >= MANY_SLOTS) & (pl.col("timing") >= MIN_HABIT_TIMING)
     even = pl.col("evenness") >= pl.when(usual | is_debited).then(MIN_EVENNESS).otherwise(MIN_EVENNESS_UNUSUAL)
     even |= pl.col("period") == HALF_MONTH_PERIOD  # the parts of a wage differ
+    # Rides of a month are invoiced on the same day of the next, whatever they cost.
+    even |= usual & ~pl.col("card") & (slots >= MANY_SLOTS) & (pl.col("timing") >= MIN_INVOICE_TIMING)
+    # A gift comes once a year, but nobody has promised it.
+    is_gift = habit & pl.col("incoming") & (pl.col("period") >= FIRST_RARE_PERIOD)
     is_marked = pl.col("steady") | pl.col("repeated") | (pl.col("prior") >= MIN_SINGLE_PRIOR)
     is_fee = equal & (
         pl.col("debit")
@@ -183,7 +189,7 @@ def _is_contract() -> pl.Expr:
         | (pl.col("period") == FOUR_WEEKS_PERIOD)
     )
     appointment = (pl.col("period") < FIRST_MONTHLY_PERIOD) & ~is_marked & ~is_fee  # friends who meet every Friday
-    return (pl.col("timing") >= min_timing) & even & firm & (~habit | equal) & ~appointment
+    return (pl.col("timing") >= min_timing) & even & firm & (~habit | equal) & ~appointment & ~is_gift
 
 
 def _single_payments(gathered_streams: GatheredStreams, streams: pl.DataFrame, bookings: pl.DataFrame) -> pl.DataFrame:

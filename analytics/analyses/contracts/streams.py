@@ -87,6 +87,8 @@ DOUBTFUL_KIND, DOUBTFUL_AMOUNT = 1, 2
 """How doubtful the parts of an unclear stream are (`doubt`): told apart by kind or by amount. Parts of others are not (0)."""
 MIN_CLEAR_TIMING, MIN_CLEAR_EVENNESS, MIN_UNCLEAR_PRIOR = 0.72, 0.3, 0.4
 """A stream in categories of contracts with less timing or evenness than this is no contract, but may hold several."""
+MIN_INVOICE_TIMING = 0.95
+"""What is paid as exactly as this may be one contract with invoices of any amount."""
 MIN_GAP_CENTS, MIN_GAP_SHARE = 200, 0.08
 """Amounts with a larger gap, in cents and as a share, belong to different contracts."""
 MIN_NUMBERED_PAYMENTS = 3
@@ -237,7 +239,7 @@ def _is_unclear(rows: pl.DataFrame, lengths: Integers, streams_rhythm: Rhythm) -
     starts = np.r_[0, np.cumsum(lengths)[:-1]]
     prior = np.add.reduceat(rows["prior"].to_numpy(), starts) / lengths if lengths.size else np.zeros(0)
     median, deviation = medians(lengths.astype(np.uint32), rows["cents"].abs().cast(pl.Float64).to_numpy())
-    is_uneven = 1 - 4 * deviation / median < MIN_CLEAR_EVENNESS
+    is_uneven = (1 - 4 * deviation / median < MIN_CLEAR_EVENNESS) & (streams_rhythm.timing < MIN_INVOICE_TIMING)
     is_in_parts = streams_rhythm.period == period_names().index("MONTH_HALF")
     unclear: Flags = (prior >= MIN_UNCLEAR_PRIOR) & ((streams_rhythm.timing < MIN_CLEAR_TIMING) | is_uneven) & ~is_in_parts
     return unclear
