@@ -190,3 +190,56 @@ def test_rent_to_somebody_who_pays_maintenance_is_no_refund_of_it() -> None:
     rent = book(days[:12], -48000, category="HOUSING_RENT", channel="STANDINGORDER", purpose="Anteil Miete", **partner)
     support = book(days[10:], 62000, category="OTHER_INCOME", channel="STANDINGORDER", purpose="Unterhalt", **partner)
     assert periods(together(rent, support)) == [("MONTH_ONE", 12), ("MONTH_ONE", 14)]
+
+
+# Two parts, invoices, gifts
+
+
+def wages_in_parts(rest: int, advance: int, day: int = 26) -> pl.DataFrame:
+    """A wage whose rest comes on the 15th, with an advance on a later day."""
+    wage = {"category": "INCOME_SALARY", "channel": "SALARY", "purpose": "Lohn"}
+    return together(book(monthly(14, 15), rest, **wage), book(monthly(13, day, (2026, 5)), advance, **wage))
+
+
+@pytest.mark.parametrize("day", [25, 28])
+def test_a_wage_in_two_parts_a_month_is_one_contract(day: int) -> None:
+    contract = only(wages_in_parts(111_400, 80_000, day))
+    assert (contract["period"], contract["regular_count"]) == ("MONTH_HALF", 27)
+    assert contract["date_due"] == {25: date(2026, 6, 25), 28: date(2026, 6, 29)}[day]
+
+
+def test_expenses_beside_a_monthly_wage_are_no_part_of_it() -> None:
+    assert ("MONTH_HALF", 27) not in periods(wages_in_parts(250_000, 9_000))
+
+
+def test_rides_of_any_price_are_invoiced_every_month() -> None:
+    cents = [-1400 - (place * 1370 % 4400) for place in range(14)]
+    rides = {"category": "MOBILITY_CARSHARE", "purpose": "Rechnung 4711"}
+    assert periods(book(monthly(14), cents, **rides)) == [("MONTH_ONE", 14)]
+    assert periods(book(monthly(14), cents, channel="CARD", **rides)) == []
+
+
+def test_a_gift_that_comes_every_year_is_no_contract() -> None:
+    birthdays = [date(2024, 5, 18), date(2025, 5, 18), date(2026, 5, 18)]
+    assert periods(book(birthdays, 10_000, category="OTHER_INCOME", channel="TRANSFER", purpose="Zum Geburtstag")) == []
+
+
+def test_two_books_are_no_subscription() -> None:
+    days = [date(2026, 4, 28), date(2026, 5, 28)]
+    shop = {"category": "RECREATION_PRINTED", "channel": "CARD", "purpose": ""}
+    assert periods(book(days, [-1602, -1690], **shop)) == []
+
+
+def test_rent_is_found_beside_the_canteen_of_the_same_group() -> None:
+    meals = [day.date() for day in pl.datetime_range(date(2025, 1, 2), date(2026, 6, 29), "3d", eager=True)]
+    canteen = {"category": "RECREATION_ENTERTAINMENTFOOD", "channel": "CARD", "purpose": ""}
+    cents = [-300 - (place * 137 % 400) for place in range(len(meals))]
+    home = book(monthly(18), -59_000, category="HOUSING_RENT", purpose="MREF+M1 SVWZ+Miete")
+    assert periods(together(book(meals, cents, **canteen), home)) == [("MONTH_ONE", 18)]
+
+
+def test_the_tax_of_another_car_is_another_contract() -> None:
+    tax = {"category": "TAXES", "partner": "BUNDESKASSE"}
+    old = book([date(2024, 9, 12)], -24_200, purpose="KFZST K DK118", **tax)
+    new = book([date(2025, 4, 9), date(2026, 4, 9)], -17_400, purpose="KFZST K EK4471", **tax)
+    assert ("YEAR_ONE", 2) in periods(together(old, new))

@@ -163,6 +163,23 @@ def test_a_refund_of_vehicle_tax_shows_that_the_car_is_gone() -> None:
     assert len(days_of("VEHICLE_END", premiums, tax, refund)) == 1
 
 
+def test_a_car_that_replaces_another_begins_and_the_other_ends() -> None:
+    old, new = months("2024-01", "2025-03", 1), months("2025-04", "2026-06", 1)
+    insured = {"insurance": "VEHICLE_CAR", "purpose": "KFZ K-DK 118"}
+    first = debit("INSURANCE_VEHICLE", old, -58.0, "Versicherung AG", **insured)
+    second = debit("INSURANCE_VEHICLE", new, -76.0, "Versicherung AG", **{**insured, "purpose": "KFZ K-EK 4471"})
+    days = event_days(everyday(), first, second.with_columns(id=pl.format("new {}", "id")))
+    assert (days["VEHICLE_START"], days["VEHICLE_END"]) == (date(2025, 4, 1), date(2025, 3, 31))
+    moved = debit("INSURANCE_VEHICLE", new, -58.0, "Versicherung AG", **{**insured, "purpose": "KFZ K-EK 4471"})
+    assert event_days(everyday(), first, moved.with_columns(id=pl.format("new {}", "id"))) == {}
+
+
+def test_a_wage_in_two_parts_rises_once() -> None:
+    first = wage(days=months("2024-01", "2026-06", 15), euros=[900.0] * 15 + [1100.0] * 15, name="Bau GmbH")
+    second = wage(days=months("2024-01", "2026-05", 27), euros=800.0, name="Bau GmbH").with_columns(id=pl.format("part {}", "id"))
+    assert event_days(everyday(), first, second) == {"SALARY_INCREASE": date(2025, 4, 15)}
+
+
 def test_a_leased_bicycle_is_no_vehicle() -> None:
     lease = debit("MOBILITY_VEHICLEACQUISITION", months("2025-04", "2026-06", 15), -80.0, "Leasing GmbH", "{} Rate")
     bike, car = (lease.with_columns(purpose=pl.lit(word)) for word in ("Fahrrad Leasingrate", "Leasingrate Golf"))
