@@ -243,3 +243,27 @@ def test_the_tax_of_another_car_is_another_contract() -> None:
     old = book([date(2024, 9, 12)], -24_200, purpose="KFZST K DK118", **tax)
     new = book([date(2025, 4, 9), date(2026, 4, 9)], -17_400, purpose="KFZST K EK4471", **tax)
     assert ("YEAR_ONE", 2) in periods(together(old, new))
+
+
+def test_a_pension_is_another_contract_than_the_wage_or_the_pension_before() -> None:
+    wage = book(monthly(12, 28, (2025, 6)), 268_800, category="INCOME_SALARY", channel="SALARY", purpose="Lohn")
+    company = book(monthly(12, 28), 38_800, category="INCOME_PENSION", channel="TRANSFER", purpose="Betriebsrente")
+    widow = book(monthly(12, 28), 71_800, category="INCOME_PENSION", channel="SALARY", purpose="Gr. Witwenrente")
+    own = book(monthly(12, 28, (2025, 6)), 120_400, category="INCOME_PENSION", channel="SALARY", purpose="Rente")
+    assert periods(together(wage, company)) == [("MONTH_ONE", 12)] * 2
+    assert periods(together(own, widow)) == [("MONTH_ONE", 12)] * 2
+
+
+def test_fees_of_an_account_are_told_apart_from_its_interest() -> None:
+    bank = {"category": "BANKFINANCE_OTHER", "channel": "FEE", "counterparty_key": "", "partner": "UNKNOWN"}
+    fees = book(monthly(20, 28), [-490] * 14 + [-590] * 6, purpose="Kontoführungsentgelt", **bank)
+    quarters = [day for day in monthly(20, 28) if day.month % 3 == 0]
+    cents = [-760 - (place * 137 % 900) for place in range(len(quarters))]
+    interest = book(quarters, cents, purpose="Zinsen für eingeräumte Kontoüberziehung", **bank)
+    assert periods(together(fees, interest)) == [("MONTH_ONE", 20)]
+
+
+def test_oil_is_ordered_when_the_tank_is_empty() -> None:
+    days = [date(2023, 9, 20), date(2024, 9, 24), date(2025, 9, 16)]
+    fuel = {"category": "BILLS_HEATING", "channel": "TRANSFER"}
+    assert periods(book(days, [-190_240, -174_480, -181_200], purpose="Heizöl 2000 l RG 756163", **fuel)) == []

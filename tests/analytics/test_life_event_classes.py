@@ -180,6 +180,19 @@ def test_a_wage_in_two_parts_rises_once() -> None:
     assert event_days(everyday(), first, second) == {"SALARY_INCREASE": date(2025, 4, 15)}
 
 
+def test_a_car_is_given_up_long_before_the_next_one_comes() -> None:
+    insured = {"insurance": "VEHICLE_CAR", "purpose": "KFZ R-FH 118"}
+    first = debit("INSURANCE_VEHICLE", months("2024-01", "2025-09", 1), -48.0, "Kammer", **insured)
+    second = debit("INSURANCE_VEHICLE", months("2026-03", "2026-06", 1), -72.0, "HUK", **{**insured, "purpose": "KFZ R-FH 26"})
+    days = event_days(everyday(), first, second.with_columns(id=pl.format("new {}", "id")))
+    assert abs((days["VEHICLE_END"] - date(2025, 10, 1)).days) <= 2
+
+
+def test_holiday_pay_does_not_hide_that_the_wage_has_fallen() -> None:
+    euros = [3700.0] * 16 + [3400.0, 5200.0] + [3400.0] * 12
+    assert event_days(everyday(), wage(days=WHOLE, euros=euros, name="Werk GmbH")) == {"SALARY_DECREASE": date(2025, 5, 28)}
+
+
 def test_a_leased_bicycle_is_no_vehicle() -> None:
     lease = debit("MOBILITY_VEHICLEACQUISITION", months("2025-04", "2026-06", 15), -80.0, "Leasing GmbH", "{} Rate")
     bike, car = (lease.with_columns(purpose=pl.lit(word)) for word in ("Fahrrad Leasingrate", "Leasingrate Golf"))

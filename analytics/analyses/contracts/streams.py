@@ -52,6 +52,9 @@ TAX_TOPICS = {
     "wage": r"lohnst|\blst\b",
 }
 """What a tax is for, by the words of its payment."""
+PENSION_CATEGORY, PENSION_SIDE, SURVIVOR_SIDE = "INCOME_PENSION", 3, 4
+SURVIVOR_WORDS = r"(?i)witwe|hinterblieb|waisen"
+"""A pension is another contract than the wages of the same group before it, or the pension of the deceased."""
 WAGE_CATEGORY, MIN_PART_PAYMENTS, MIN_PART_SHARE = "INCOME_SALARY", 6, 0.25
 """A wage in two parts has at least this many payments, and the smaller part at least this share of the larger one."""
 RENT_CATEGORY, MAX_RENT_PAUSE_DAYS, MAX_LANDLORDS = "HOUSING_RENT", 45, 3
@@ -61,8 +64,15 @@ VEHICLE_TOPIC, PLATE = "vehicle", r"\b([A-ZÄÖÜ]{1,3}[ -][A-Z]{1,2} ?\d{1,4})\
 """Of vehicles with different plates, each is taxed for itself; with the same tax it may be one with a new plate."""
 SEMESTER_WORDS, SEMESTER_PRIOR = r"(?i)semester|r(?:ü|ue|u)ckmeld|studierendenschaft|immatrikul", 0.95
 """Fees of a university come every semester; other payments to one need not come again."""
+UNAGREED_PRIOR = 0.1
+UNAGREED_WORDS = {
+    "BILLS_HEATING": r"(?i)heiz(?:ö|oe)l|pellets?\b|brennholz|\b\d+ ?(?:l|ltr|liter|kg|rm)\b",
+    "BANKFINANCE_OTHER": r"(?i)(?:soll|(?:ü|ue)berziehungs|dispo(?:sitions)?)-?zins|^\W*zinsen f(?:ü|ue)r",
+}
+"""Words of payments that come as needed, by category: nobody has agreed on when."""
 SAFE_WORDS = r"(?i)schlie(?:ß|ss)fach|safe-?miete|\bdepot"
-"""What banks take yearly fees for, beside those of the account."""
+INTEREST_WORDS = r"(?i)zins"
+"""What banks take money for, beside the fees of the account."""
 OWN_SAVINGS = ("TRANSFER_SAVINGS", "TRANSFER_SECURITIES")
 """Transfers to own savings: regular ones are committed like contracts, but are none."""
 OWN_SAVINGS_PRIOR, OWN_SAVINGS_SIDE = 0.5, 2
@@ -344,7 +354,7 @@ def _with_keys(bookings: pl.DataFrame) -> pl.DataFrame:
         prior=_priors(bookings, codes, is_own_saving),
         party=named_party,
         insurance=pl.col("insurance").hash(),
-        side=pl.when(is_own_saving).then(OWN_SAVINGS_SIDE).otherwise(facts["side"]),
+        side=pl.when(is_own_saving).then(OWN_SAVINGS_SIDE).otherwise(_with_survivors(facts["side"], bookings)),
         cents="amount_cents",
         steady=pl.any_horizontal(pl.col("channel") == channel for channel in CONTRACT_CHANNELS),
         debit=pl.col("channel") == Channel.DIRECTDEBIT,
@@ -352,8 +362,11 @@ def _with_keys(bookings: pl.DataFrame) -> pl.DataFrame:
     )
     nameless_rows = rows["party"].is_null().arg_true()
     nameless = bookings.select("product", "category", "purpose")[nameless_rows]
+    purpose = pl.col("purpose").fill_null("")
     nameless_party = nameless.select(
-        pl.struct("product", "category", pl.col("purpose").str.contains(SAFE_WORDS)).hash(3)
+        pl.struct(
+            "product", "category", safe=purpose.str.contains(SAFE_WORDS), interest=purpose.str.contains(INTEREST_WORDS)
+        ).hash(3)
     ).to_series()
     party = _with_topics(rows["party"].scatter(nameless_rows, nameless_party), bookings, codes, partner)
     rows = _with_one_landlord(rows.with_columns(party=party), bookings, codes).filter("paid")
@@ -372,6 +385,13 @@ def _category_facts(bookings: pl.DataFrame) -> tuple[pl.Series, pl.DataFrame]:
     return codes, table[codes]
 
 
+def _with_survivors(sides: pl.Series, bookings: pl.DataFrame) -> pl.Series:
+    """The sides, with that of survivors for their pensions: one payer has them beside, or after, the pension of the deceased."""
+    pensions = (sides == PENSION_SIDE).arg_true()
+    survivors = pensions.filter(bookings["purpose"][pensions].str.contains(SURVIVOR_WORDS).fill_null(value=False))
+    return sides.scatter(survivors, SURVIVOR_SIDE)
+
+
 @cache
 def _category_table() -> tuple[pl.Enum, pl.DataFrame]:
     """The categories, and the facts about each; the last row is for those that are unknown."""
@@ -380,7 +400,7 @@ def _category_table() -> tuple[pl.Enum, pl.DataFrame]:
     table = pl.DataFrame({"name": [*names.categories, ""]}).select(
         paid=~name.str.starts_with("TRANSFER_") & ~name.is_in(NO_PAYMENT_CATEGORIES),
         saving=name.is_in(OWN_SAVINGS),
-        side=name.str.starts_with("INCOME_").cast(pl.UInt8),
+        side=pl.when(name == PENSION_CATEGORY).then(PENSION_SIDE).otherwise(name.str.starts_with("INCOME_")).cast(pl.UInt8),
     )
     return names, table
 
@@ -459,12 +479,19 @@ def _semester_fees(bookings: pl.DataFrame, codes: pl.Series) -> pl.Series:
     return studies.filter(bookings["purpose"][studies].str.contains(SEMESTER_WORDS).fill_null(value=False))
 
 
+def _unagreed(bookings: pl.DataFrame, codes: pl.Series) -> pl.Series:
+    """The rows of fuel that was ordered when the tank was empty, and of interest on an overdraft."""
+    rows = {words: (codes == _category_code(category)).arg_true() for category, words in UNAGREED_WORDS.items()}
+    return pl.concat(part.filter(bookings["purpose"][part].str.contains(words)) for words, part in rows.items())
+
+
 def _priors(bookings: pl.DataFrame, codes: pl.Series, is_own_saving: pl.Series) -> pl.Series:
     """By booking the probability of a contract by its category, which is looked up by hash, and by what it is for."""
     numbering, table = _prior_table()
     priors = table[numbering.known(bookings["category"].hash().to_numpy().astype(np.uint64))]
     priors[is_own_saving.to_numpy()] = OWN_SAVINGS_PRIOR
     priors[_semester_fees(bookings, codes).to_numpy()] = SEMESTER_PRIOR
+    priors[_unagreed(bookings, codes).to_numpy()] = UNAGREED_PRIOR
     return pl.Series(priors)
 
 

@@ -25,6 +25,8 @@ MIN_CHANGE_SWINGS = 1.5
 """A new level differs by at least this many times what wages usually differ from one month to the next."""
 MIN_UNEVEN_SHARE = 0.005
 """Wages that usually differ by at least this share from one month to the next are paid by the hour."""
+MIN_BONUS_FACTOR = 1.25
+"""A wage that exceeds the one before by this factor, and does not last, has a bonus in it."""
 MIN_OUTSIDE_SHARE = 0.5
 """A new level lies outside the range of the wages before by at least this share of the range."""
 MAX_WAGES_BEFORE, MIN_WAGES_BEFORE = 6, 3
@@ -216,7 +218,14 @@ def _wage_changes(evidence: EventEvidence, runs: pl.DataFrame) -> list[pl.DataFr
         last=pl.when(is_uneven).then("later").otherwise("after"),
         confirmed=pl.when(is_uneven).then("later_day").otherwise("next_day"),
     ).drop_nulls(["last", "middle"])
-    lowest, highest = pl.min_horizontal("cents", "after", "last"), pl.max_horizontal("cents", "after", "last")
+    # Holiday pay in the month after does not hide that the wage has fallen.
+    is_bonus = ~is_uneven & (pl.col("after") > MIN_BONUS_FACTOR * pl.col("cents")) & pl.col("later").is_not_null()
+    wages = wages.with_columns(
+        level_after=pl.when(is_bonus).then("later").otherwise("after"),
+        last=pl.when(is_bonus).then("later").otherwise("last"),
+        confirmed=pl.when(is_bonus).then("later_day").otherwise("confirmed"),
+    )
+    lowest, highest = pl.min_horizontal("cents", "level_after", "last"), pl.max_horizontal("cents", "level_after", "last")
     is_above = lowest > pl.col("most") + MIN_OUTSIDE_SHARE * (pl.col("most") - pl.col("second_least"))
     is_below = highest < pl.col("least") - MIN_OUTSIDE_SHARE * (pl.col("most") - pl.col("least"))
     wages = wages.with_columns(

@@ -20,8 +20,8 @@ MIN_PRICE_CENTS = 200_000
 MAX_TAX_DAYS = 410
 MIN_PLATE_PAYMENTS, MAX_PLATE_GAP_DAYS = 3, 100
 """Payments for a plate, at least this many and on average at most this many days apart, tell when a vehicle is given up."""
-MIN_KEPT_DAYS, MAX_CHANGE_DAYS, MAX_SHARED_DAYS = 60, 60, 35
-"""A vehicle is replaced by another one after this many days at least, within these days after, and before, its last payment."""
+MIN_KEPT_DAYS, MAX_SHARED_DAYS = 60, 35
+"""Another vehicle comes this many days after the first one at least, and at most this many before its last payment."""
 MAX_SAME_PREMIUM = 0.05
 """With a premium that differs by less, the vehicle has a new plate, as after a move."""
 VEHICLE_KINDS = ("VEHICLE_TAX", "VEHICLE_INSURANCE", "VEHICLE_ACQUISITION")
@@ -49,8 +49,8 @@ def vehicles(evidence: EventEvidence, runs: pl.DataFrame) -> list[pl.DataFrame]:
 
 
 def _replacements(evidence: EventEvidence) -> list[pl.DataFrame]:
-    """The start and the end of vehicles of which one replaces the other: payments for one plate end when those for another
-    begin.
+    """The start and the end of vehicles of which one comes after the other: payments for one plate end before, or when, those for
+    another begin.
     """
     is_car = (pl.col("kind") != "VEHICLE_INSURANCE") | (pl.col("insurance") == "VEHICLE_CAR")
     is_payment = pl.col("kind").is_in(VEHICLE_KINDS) & (pl.col("amount_cents") < 0)
@@ -78,7 +78,6 @@ def _replacements(evidence: EventEvidence) -> list[pl.DataFrame]:
             pl.col("gap_old") <= MAX_PLATE_GAP_DAYS,
             (pl.col("first") - pl.col("first_old")).dt.total_days() >= MIN_KEPT_DAYS,
             change_days >= -MAX_SHARED_DAYS,
-            change_days <= MAX_CHANGE_DAYS + pl.col("gap_old"),
             (pl.col("median") / pl.col("median_old") - 1).abs() > MAX_SAME_PREMIUM,
         )
         .sort("user", "plate", -pl.col("last_old").to_physical(), "plate_old")

@@ -21,7 +21,10 @@ MAX_BOARD_CENTS = 30_000
 WAGE_KINDS = ("SALARY", "TRAINING_PAY")
 
 
-SCHOOL_CARE_STEMS, SCHOOL_CARE_WORDS = "ganztag|schulk|schulgeld|mittagsbetreuung", "hort|kinderhort|schulhort|ogs|ogts"
+SCHOOL_CARE_STEMS, SCHOOL_CARE_WORDS = (
+    "ganztag|schulk|schulgeld|mittagsbetreuung",
+    "hort|kinderhort|schulhort|hortbeitrag|hortgebuehr|hortplatz|ogs|ogts",
+)
 CHILDCARE_STEMS = "kindergarten|kindertages|kitabeitrag|kitageb|elternbeitrag|kinderkrippe|kindertagespflege"
 """Words for care, which many towns collect themselves, so that the payee and often the category do not show it."""
 
