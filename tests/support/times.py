@@ -58,7 +58,7 @@ class Watch:
             with self._path.open("a") as lines:
                 lines.write("\t".join([file, *(f"{seconds:.1f}" for seconds in times)]) + "\n")
             self._begin = now
-        return result  # type: ignore[return-value]
+        return result
 
 
 def processor_seconds() -> float:
