@@ -13,7 +13,7 @@ from analytics.analyses.life_events import life_events
 from analytics.analyses.life_stages import life_stages
 from analytics.analyses.sales_triggers import sales_triggers
 from analytics.analyses.snapshot import Snapshot, snapshot
-from analytics.frames import AS_OF, PRODUCTS, TAGGED, TRANSACTIONS
+from analytics.frames import AS_OF, LIFE_EVENTS, LIFE_STAGES, PRODUCTS, SALES_TRIGGERS, TAGGED, TRANSACTIONS
 from tests.support.rehearsal import Answers
 
 TODAY = date(2026, 6, 30)
@@ -118,30 +118,22 @@ def life(*parts: pl.DataFrame, as_of: date = TODAY, owner: str = "Anna Muster", 
     return Life(bookings, giro if products is None else products, as_of)
 
 
-def users_of(lives: Sequence[Life]) -> tuple[list[str], Snapshot]:
-    """A user for each life, and what is seen of all of them."""
+def _tell(lives: Sequence[Life]) -> list[Told]:
+    """What is said of each life, in one computation: each is another user."""
     users = [f"user {number:04}" for number in range(len(lives))]
 
     def joined(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
         return pl.concat(frame.with_columns(user=pl.lit(user)) for user, frame in zip(users, frames, strict=True))
 
     days = pl.DataFrame({"user": users, "as_of": [life.as_of for life in lives]}, schema=AS_OF)
-    return users, snapshot(joined(life.bookings for life in lives), joined(life.products for life in lives), days)
-
-
-def rows_of(users: list[str], frame: pl.DataFrame) -> list[pl.DataFrame]:
-    """The rows of each user."""
-    by_user = frame.partition_by("user", as_dict=True)
-    return [by_user.get((user,), frame.clear()) for user in users]
-
-
-def _tell(lives: Sequence[Life]) -> list[Told]:
-    """What is said of each life, in one computation: each is another user."""
-    users, whole = users_of(lives)
+    whole = snapshot(joined(life.bookings for life in lives), joined(life.products for life in lives), days)
     events = life_events(whole)
     stages = life_stages(whole, events)
-    frames = (events, stages, sales_triggers(whole, events, stages))
-    return [Told(*rows) for rows in zip(*(rows_of(users, frame) for frame in frames), strict=True)]
+    told = [frame.partition_by("user", as_dict=True) for frame in (events, stages, sales_triggers(whole, events, stages))]
+    empty = (LIFE_EVENTS, LIFE_STAGES, SALES_TRIGGERS)
+    return [
+        Told(*(by_user.get((user,), schema.to_frame()) for by_user, schema in zip(told, empty, strict=True))) for user in users
+    ]
 
 
 tell = Answers(_tell)

@@ -1,6 +1,5 @@
 """Affordability of made-up and simulated users: sums to the cent, and flags that name their bookings."""
 
-from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
@@ -14,8 +13,6 @@ from analytics.analyses.snapshot import snapshot
 from analytics.frames import AFFORDABILITY, AFFORDABILITY_AMOUNTS, AS_OF, PRODUCTS, TAGGED, TRANSACTIONS
 from models.simulator import Corpus, simulate
 from models.simulator.truth.affordability import affordability_truth
-from tests.analytics.lives import Life, rows_of, users_of
-from tests.support.rehearsal import Answers
 
 AS_OF_DAY = date(2026, 6, 29)
 BOOKED = pl.Schema({**TRANSACTIONS, **TAGGED})
@@ -57,18 +54,8 @@ def found(*parts: pl.DataFrame, products: tuple[tuple[Any, ...], ...] = (GIRO,),
     )
 
 
-def _assess(lives: Sequence[Life]) -> list[pl.DataFrame]:
-    users, whole = users_of(lives)
-    return rows_of(users, affordability(whole).affordability)
-
-
-assess = Answers(_assess)
-
-
-def only(*parts: pl.DataFrame, products: tuple[tuple[Any, ...], ...] = (GIRO,), as_of: date = AS_OF_DAY) -> dict[str, Any]:
-    """The row of the only user, computed together with those of other tests."""
-    product_rows = pl.DataFrame([(*product, None) for product in products], PRODUCTS, orient="row")
-    return assess(Life(pl.concat(parts), product_rows, as_of)).row(0, named=True)
+def only(*parts: pl.DataFrame, **columns: Any) -> dict[str, Any]:
+    return found(*parts, **columns).affordability.row(0, named=True)
 
 
 def salary(count: int = 13, cents: int = 300_000) -> pl.DataFrame:
