@@ -12,7 +12,20 @@ from analytics.analyses.life_events import life_events
 from analytics.analyses.life_stages import life_stages
 from analytics.analyses.sales_triggers import sales_triggers
 from analytics.frames import SALES_TRIGGERS
-from tests.analytics.lives import TODAY, book, child_benefit, debit, everyday, months, rent, take_snapshot, triggers_of, wage
+from tests.analytics.lives import (
+    TODAY,
+    book,
+    child_benefit,
+    debit,
+    everyday,
+    life,
+    months,
+    rent,
+    take_snapshot,
+    tell,
+    triggers_of,
+    wage,
+)
 
 WHOLE = ("2024-01", "2026-06")
 LIABILITY, DISABILITY, HEALTH = (
@@ -146,9 +159,7 @@ def trigger_on(day: date, item: str) -> dict[str, Any] | None:
         "FINANCIAL_SALARYINCREASE": [wage(days=[*old, *every], euros=[2000.0] * len(old) + [2100.0] * 9, name="Alt GmbH")],
     }
     parts = [part.filter(pl.col("booked_on") <= day) for part in (everyday(last=day), *lives[item])]
-    whole = take_snapshot(*parts, as_of=day)
-    events = life_events(whole)
-    rows = sales_triggers(whole, events, life_stages(whole, events)).filter(pl.col("item") == item)
+    rows = tell(life(*parts, as_of=day)).triggers.filter(pl.col("item") == item)
     return None if rows.is_empty() else rows.row(0, named=True)
 
 
