@@ -129,8 +129,9 @@ def measure(stack: Stack, bank_process: int, url: str, user_ids: list[str], *, i
     failed = stack.sql("SELECT count(*) FROM accesses WHERE jsonb_array_length(issues) > 0")[0][0]
     unasked = stack.sql("SELECT count(*) FROM products WHERE status = :header", header=accesses.HEADER)[0][0]
     assert (failed, unasked) == (0, 0), "some logins were not refreshed: no result"
+    console.print("further refreshes of a day:" if is_same_day else "the first refresh of a day:")
     console.print(
-        f"{'the same day' if is_same_day else 'the next day'}: the bank alone {bank_seconds:.1f} s (processor {bank_work:.1f} s); one worker {worker_seconds:.1f} s "
+        f"the bank alone {bank_seconds:.1f} s (processor {bank_work:.1f} s); one worker {worker_seconds:.1f} s "
         f"(its processor {processor_seconds(stack.worker.pid) - worker_before:.1f} s, "
         f"the bank's {processor_seconds(bank_process) - before:.1f} s); ratio {worker_seconds / bank_seconds:.2f}"
     )

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +11,6 @@ from pipelines.banks import catalogue
 from pipelines.banks.fints_bank.server import FintsServer
 from tests.spec.dialogues import BACK, IP, codes, href, moved, rels
 from tests.support.stack import Customer, Stack, running_stack, wait_until
-from warehouse.lake import landing
-from warehouse.lake.core_tables import LANDING
-from warehouse.lake.lake import Lake
-from warehouse.postgres.tables import Product
-from warehouse.stores import ledger
 
 PIN, TAN = "12345", "123456"
 
@@ -100,36 +94,3 @@ def test_a_wrong_pin_is_sent_once_until_it_is_entered_anew(customer: Customer, b
     assert customer.codes(access) == ["BA1011"]
     lines = [json.loads(line) for line in (bank.bank.folder / "messages.jsonl").read_text().splitlines()]
     assert len([line for line in lines if user_id in line.values()]) == 1
-
-
-def stored_digest(stack: Stack, customer: Customer) -> str | None:
-    ((digest,),) = stack.sql("SELECT answer_digest FROM products WHERE user_id = :user", user=customer.user_id)
-    return digest
-
-
-def landed_rows(lake: Lake, customer: Customer) -> int:
-    pieces = landing.list_pieces(lake, LANDING)
-    return landing.read_pieces(lake, LANDING, pieces).filter(user=str(customer.user_id)).height
-
-
-def test_the_same_answer_is_stored_once_and_what_is_lost_comes_back(customer: Customer, stack: Stack) -> None:
-    lake = Lake(stack.home / "lake")
-    access = added(customer, f"test_many_one_step_40_{customer.username.replace('-', '')}")
-    customer.wait_complete(access, 60)
-    assert customer.refresh(access).status_code == 201  # which asks for fewer days than the first fetch
-    (account,) = customer.access(access)["bankprodukte"]
-    before = customer.bookings(access, account["id"])
-    digest, landed = stored_digest(stack, customer), landed_rows(lake, customer)
-    assert digest is not None
-    assert landed > len(before) > 0
-    assert customer.refresh(access).status_code == 201
-    assert (stored_digest(stack, customer), landed_rows(lake, customer)) == (digest, landed), "the same day, the same answer"
-    assert customer.bookings(access, account["id"]) == before
-    assert customer.access(access)["messages"] == []
-    with stack.database.acting_for(customer.tenant.tenant_id, customer.user_id) as owner:
-        product = owner.session.scalars(owner.rows(Product)).one()
-        ledger.drop(owner, product, ledger.window(owner, product, date(2000, 1, 1))["id"].to_list()[-1:])
-    assert len(customer.bookings(access, account["id"])) == len(before) - 1
-    assert customer.refresh(access).status_code == 201
-    assert len(customer.bookings(access, account["id"])) == len(before)
-    assert stored_digest(stack, customer) == digest
