@@ -1,7 +1,7 @@
 """A bank that says the same again: nothing is read, landed or merged a second time, and whatever is lost comes back."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from uuid import UUID, uuid4
@@ -9,11 +9,12 @@ from uuid import UUID, uuid4
 import pytest
 
 from pipelines.banks import catalogue
-from pipelines.banks.fints_bank.server import FintsServer
+from pipelines.banks.fints.bank import FINTS
 from pipelines.context import Context
 from pipelines.fetching import connect, refresh
 from pipelines.fetching.store import FetchJob
 from tests.support.databases import migrated_database
+from tests.support.fints_line import connector
 from warehouse.lake import landing
 from warehouse.lake.core_tables import LANDING
 from warehouse.postgres.tables import Access, Product
@@ -67,9 +68,10 @@ class Household:
 @pytest.fixture(scope="module")
 def context(homes: Path) -> Iterator[Context]:
     base = Settings(_env_file=None, home=homes / "same-answers")
-    with FintsServer(base.home / "bank") as bank, migrated_database(base) as where:
+    with migrated_database(base) as where:
         create_ring(base.keys_path)
-        context = Context.of(base.model_copy(update={"database_url": where.service, "fints_demo_url": bank.url}))
+        context = Context.of(base.model_copy(update={"database_url": where.service}))
+        context = replace(context, connectors={FINTS: connector(base.home / "bank", NOW)})
         with context.database.operating() as operator:
             catalogue.add_simulated_bank(operator)
         yield context
@@ -85,7 +87,7 @@ def household(context: Context) -> Household:
         user = users.create(owner, "user", "no password").id
     with context.database.acting_for(tenant, user) as owner:
         access = accesses.add(owner, "bank", catalogue.SIMULATED_BANK.id, name.encode(), sync=True)
-        login = {"userid": f"test_many_one_step_40_{name[:8]}", "pin": "12345"}
+        login = {"userid": f"test_many_one_step_400_{name[:8]}", "pin": "12345"}
         connect.take_login(owner, context.vault, access, login, name.encode())
         return Household(context, tenant, user, access.id)
 
