@@ -3,8 +3,8 @@
 The simulated bank runs in a process of its own. Its own time is that of a bare program that sends the same orders for the same
 logins, as many at once as the worker does, and looks at no answer. The worker signs in, reads, checks, lands and merges.
 
-Nothing is new at the bank in either case. On the same day its answers are those of the last refresh, byte for byte, and are
-recognised. On the next day other days are asked for, so that everything is read and compared: then no digest is stored here.
+Nothing is new at the bank in either case. Mostly its answers are those of the last refresh, byte for byte, and are recognised.
+Once a day other days are asked for, so that everything is read and compared: then no digest is stored here.
 """
 
 import base64
@@ -60,8 +60,8 @@ def main(
             same_day = min(measure(stack, process, url, user_ids, is_same_day=True) for _ in range(rounds))
             count = stack.sql("SELECT count(*) FROM transactions")[0][0]
     console.print(
-        f"bookings of each login: {count / logins:.0f}; ratio of the first refresh of a day: {next_day:.2f}, "
-        f"of further ones without anything new: {same_day:.2f} (limit {MAX_RATIO})"
+        f"bookings of each login: {count / logins:.0f}; ratio where answers are read: {next_day:.2f}, "
+        f"where they are recognised: {same_day:.2f} (limit {MAX_RATIO})"
     )
     if max(next_day, same_day) > MAX_RATIO:
         raise typer.Exit(1)
@@ -129,7 +129,7 @@ def measure(stack: Stack, bank_process: int, url: str, user_ids: list[str], *, i
     failed = stack.sql("SELECT count(*) FROM accesses WHERE jsonb_array_length(issues) > 0")[0][0]
     unasked = stack.sql("SELECT count(*) FROM products WHERE status = :header", header=accesses.HEADER)[0][0]
     assert (failed, unasked) == (0, 0), "some logins were not refreshed: no result"
-    console.print("further refreshes of a day:" if is_same_day else "the first refresh of a day:")
+    console.print("answers that are recognised:" if is_same_day else "answers that are read:")
     console.print(
         f"the bank alone {bank_seconds:.1f} s (processor {bank_work:.1f} s); one worker {worker_seconds:.1f} s "
         f"(its processor {processor_seconds(stack.worker.pid) - worker_before:.1f} s, "

@@ -87,7 +87,7 @@ def household(context: Context) -> Household:
         user = users.create(owner, "user", "no password").id
     with context.database.acting_for(tenant, user) as owner:
         access = accesses.add(owner, "bank", catalogue.SIMULATED_BANK.id, name.encode(), sync=True)
-        login = {"userid": f"test_many_one_step_400_{name[:8]}", "pin": "12345"}
+        login = {"userid": f"test_many_one_step_400_{name[:6]}", "pin": "12345"}
         connect.take_login(owner, context.vault, access, login, name.encode())
         return Household(context, tenant, user, access.id)
 
@@ -104,7 +104,9 @@ def test_the_same_answer_is_stored_once_and_what_is_lost_comes_back(household: H
     assert (household.digest(), household.ids()) == (None, ids[:-1])
     household.fetch(NOW + timedelta(hours=2))
     assert (household.digest(), len(household.ids())) == (digest, len(ids))
-    household.fetch(NOW + timedelta(days=1))
+    household.fetch(NOW + timedelta(days=1))  # the first day to ask for follows the last fetch
+    assert household.digest() == digest
+    household.fetch(NOW + timedelta(days=1, hours=1))
     assert household.digest() not in (None, digest)
     assert household.ids()[: len(ids) - 1] == ids[:-1]
 

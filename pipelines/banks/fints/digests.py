@@ -1,6 +1,6 @@
 """Digests of the bank's words about an account: equal digests mean equal bookings, which need not be read again.
 
-The first day of a history is part of its digest, and moves from day to day: nothing is recognised but what came on the same day.
+The first day of a history is part of its digest, and follows the day of the last fetch: once a day everything is read again.
 """
 
 import hashlib
