@@ -8,10 +8,10 @@ from uuid import UUID
 
 import typer
 
-from api.cli.installation import Json, console, open_installation, read_settings, say, show, show_once
+from api.cli.installation import Json, console, open_installation, say, show, show_once
 from pipelines.banks import catalogue
 from pipelines.banks.base import BankFault, CatalogueBank
-from pipelines.banks.connectors import connectors
+from pipelines.banks.connectors import as_bank, connectors
 from pipelines.banks.fints import institute_list
 from pipelines.banks.fints.bank import FINTS, FintsConnector
 from warehouse.errors import Invalid
@@ -76,9 +76,12 @@ def check(
     blz: Annotated[str, typer.Argument(metavar="BLZ", help="Bank code of the bank.", show_default=False)], as_json: Json = False
 ) -> None:
     """Ask a FinTS bank, without any login, what it offers."""
-    settings = read_settings()
+    with open_installation() as installation, installation.database.operating() as owner:
+        settings = installation.settings
+        rows = [as_bank(row) for row in providers.visible(owner, include_disabled=True) if row.blz == blz]
     bank = FintsConnector(settings.fints_product_id, settings.fints_demo_url)
-    provider = CatalogueBank(UUID(int=0), "", FINTS, blz=blz)
+    address = next((row.address for row in rows if row.address), None)  # of an imported list
+    provider = CatalogueBank(UUID(int=0), "", FINTS, blz=blz, address=address)
     if bank.offer(provider) is None:
         raise Invalid(NO_ADDRESS if settings.fints_product_id else NO_PRODUCT_ID)
     try:

@@ -32,6 +32,7 @@ from api.http.negotiation import language_of
 from api.http.responses import SVG
 from api.http.route import UPLOAD, StrictRequest
 from api.schemas.languages import Language, Text
+from pipelines.banks.fints import addresses
 from warehouse.settings import Settings
 
 ROOT = "/demo"
@@ -295,7 +296,8 @@ async def _welcome(request: Request, tenant: DemoTenant, notice: Notice | None =
     if _visitor(request, tenant) is not None:
         async with _visit(request, tenant) as visit:
             connected = bool(await visit.read(ACCESSES))
-    return _render(request, "welcome.html", notice=notice, connected=connected)
+    fints_banks = len(addresses.addresses()) if _settings(request).fints_product_id else 0
+    return _render(request, "welcome.html", notice=notice, connected=connected, fints_banks=fints_banks)
 
 
 async def _begin(request: Request, tenant: DemoTenant, visitor: str) -> str:

@@ -289,7 +289,8 @@ class FetchedPosition:
     total_cents: int | None = None
 
 
-# The parts of a fetch: the header first, then for each product its bookings, its positions or a failure.
+# The parts of a fetch: the header first, then for each product its bookings (or that they are the same), its positions or a
+# failure.
 
 
 @dataclass(frozen=True)
@@ -312,6 +313,15 @@ class FetchedBookings:
     product: str
     complete_from: date
     frame: "pl.DataFrame"
+    digest: str | None = None
+    """A digest of what the bank wrote, by which the connector recognises the same answer (`FetchRequest.digests`)."""
+
+
+@dataclass(frozen=True)
+class SameBookings:
+    """A product about which the bank has written, byte for byte, what it wrote last: its bookings are stored already."""
+
+    product: str
 
 
 @dataclass(frozen=True)
@@ -330,7 +340,7 @@ class ProductFailure:
     code: Code
 
 
-Part = Header | FetchedBookings | Holdings | ProductFailure
+Part = Header | FetchedBookings | SameBookings | Holdings | ProductFailure
 
 
 @dataclass(frozen=True)
@@ -351,6 +361,8 @@ class FetchRequest:
     """Categories of products whose bookings older than 90 days are requested, where `since` has no day; None for all."""
     return_to: str | None = None
     """The address to which the bank's own pages return the customer."""
+    digests: Mapping[str, str] = field(default_factory=dict)
+    """Digests of the answers whose bookings are stored, by product: the same answer need not be read again."""
     memory: bytes = field(default=b"", repr=False)
     """What the connector remembers of this access: its own device id at the bank, parameters, the chosen method. Empty at first;
     it may be older than the last session, and never holds what the customer typed.

@@ -178,6 +178,11 @@ def unknown_outcome() -> Standing:
     return Standing(Phase.UNKNOWN, Failed(Code.OUTCOME_UNKNOWN), [message(Code.OUTCOME_UNKNOWN)])
 
 
+def is_outcome_unknown(step: Step | Payee | None) -> bool:
+    """Whether this is the step of a payment whose outcome nobody knows."""
+    return isinstance(step, Failed) and step.code is Code.OUTCOME_UNKNOWN
+
+
 def is_confirmed_elsewhere(step: Step | Payee | None) -> bool:
     """Whether the customer confirms this step outside of Kontor."""
     return isinstance(step, Redirect) or (isinstance(step, Wait) and step.approves)
@@ -214,12 +219,22 @@ def after_expiry(step: Step | Payee | None, *, pays: bool) -> Standing:
     return Standing(Phase.FAILED, Failed(Code.TAN_INVALID), [message(Code.TAN_INVALID, "Die Frist ist abgelaufen.")])
 
 
+def after_loss(step: Step | Payee | None, polls: int, *, pays: bool, cancelled: bool, may_go_on: bool = True) -> Standing | None:
+    """The state after a move whose worker died, so that nobody knows whether the bank has received it; None if it was a poll that
+    may be made again, because it confirms nothing and no order follows it. Any other move is never sent again.
+    """
+    if may_go_on and poll_seconds(step) is not None and may_poll(step, polls):
+        return None
+    if cancelled and not is_outcome_unknown(step):
+        return after_cancellation(None)
+    return after_fault(RuntimeError(), pays=pays, first=False)
+
+
 def after_deactivation(step: Step | Payee | None, *, pays: bool) -> Standing:
     """The state of a dialogue that ends because somebody for whom it runs was deactivated. What a customer may have confirmed
     elsewhere is unknown, and an unknown outcome stays unknown: the bank is not asked again.
     """
-    is_unknown = isinstance(step, Failed) and step.code is Code.OUTCOME_UNKNOWN
-    if pays and (is_unknown or is_confirmed_elsewhere(step)):
+    if pays and (is_outcome_unknown(step) or is_confirmed_elsewhere(step)):
         return unknown_outcome()
     return Standing(Phase.FAILED, Failed(Code.STOPPED), [message(Code.STOPPED)])
 

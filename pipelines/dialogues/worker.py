@@ -524,28 +524,22 @@ def _recover(owner: Owner, dialogue: Dialogue) -> None:
 
 
 def _after_loss(owner: Owner, dialogue: Dialogue) -> list[NewEvent]:
-    """The events after a lost move. A poll confirms nothing: the same dialogue is polled again. Any other move is never sent
-    again, and ends the dialogue.
-    """
+    """The events after a lost move: it is polled again where that is allowed, and else the dialogue ends."""
     step = steps.load_step(dialogue.step) if dialogue.step else None
     seconds = steps.poll_seconds(step)
-    if (
-        seconds is not None
-        and steps.may_poll(step, dialogue.polls)
-        and dialogues.may_go_on(owner, dialogue)
-        and not dialogues.is_over(owner, dialogue)
-    ):
-        dialogues.poll_later(owner, dialogue, seconds)
-        return []
-    if dialogue.cancelled and not is_unknown(dialogue):
-        return _end(owner, dialogue, steps.after_cancellation(None))
-    return _end(owner, dialogue, steps.after_fault(RuntimeError(), pays=dialogue.kind == PAYMENT, first=False))
+    may_go_on = seconds is not None and dialogues.may_go_on(owner, dialogue) and not dialogues.is_over(owner, dialogue)
+    standing = steps.after_loss(
+        step, dialogue.polls, pays=dialogue.kind == PAYMENT, cancelled=dialogue.cancelled, may_go_on=may_go_on
+    )
+    if standing is not None:
+        return _end(owner, dialogue, standing)
+    dialogues.poll_later(owner, dialogue, seconds or steps.MIN_POLL_SECONDS)
+    return []
 
 
 def is_unknown(dialogue: Dialogue) -> bool:
     """Whether the outcome of the dialogue is unknown, also while the bank is being asked for it."""
-    step = steps.load_step(dialogue.step) if dialogue.step else None
-    return isinstance(step, Failed) and step.code is Code.OUTCOME_UNKNOWN
+    return steps.is_outcome_unknown(steps.load_step(dialogue.step) if dialogue.step else None)
 
 
 def owner_of(operator: Owner, dialogue: Dialogue) -> Owner:

@@ -39,8 +39,9 @@ class ReplayCounts:
     buried: int = 0
 
 
-def land(context: Context, job: FetchJob, answer: BankAnswer, now: datetime) -> None:
-    """Keeps the bookings of a fetch. If the lake cannot be written, the fetch goes on, so that the customer sees the data.
+def land(context: Context, job: FetchJob, answer: BankAnswer, now: datetime) -> bool:
+    """Keeps the bookings of a fetch; those that the bank has sent before, byte for byte, landed then. Returns False if the lake
+    cannot be written; the fetch goes on, so that the customer sees the data.
 
     The access cannot be deleted meanwhile, and nothing lands for one that was: an erasure that has begun finds all pieces.
     """
@@ -57,17 +58,19 @@ def land(context: Context, job: FetchJob, answer: BankAnswer, now: datetime) -> 
         for bookings in answer.bookings
     ]
     if not rows:
-        return
+        return True
     slot = slot_of(now, context.settings.zone).strftime(SLOT_FORMAT)
     name = f"{now:%Y%m%dT%H%M%S%f}-{job.fetch}"
     bucket = bucket_of(job.user, context.settings.buckets)
     with context.database.acting_for(job.tenant, job.user) as owner:
         if not accesses.hold_fetching(owner, job.access, job.fetch):
-            return
+            return True
         try:
             landing.append(context.lake, LANDING, slot, bucket, name, pl.concat(rows))
         except Exception as error:  # object stores raise errors of their own
             log.error("not_landed", access=str(job.access), error=describe(error))  # noqa: TRY400 (its text may name files)
+            return False
+    return True
 
 
 def take_back(context: Context, job: FetchJob) -> None:

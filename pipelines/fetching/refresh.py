@@ -30,6 +30,7 @@ from pipelines.banks.base import (
     Holdings,
     Part,
     ProductFailure,
+    SameBookings,
     Unreachable,
     Unusable,
     WrongCredentials,
@@ -41,12 +42,12 @@ from pipelines.context import Context
 from pipelines.fetching import attempts, facts, landing, store, validation
 from pipelines.fetching.attempts import LoginUse
 from pipelines.fetching.slots import slot_of
-from pipelines.fetching.store import BankAnswer, FetchJob
+from pipelines.fetching.store import BankAnswer, FetchJob, ProductPart
 from warehouse import patience
 from warehouse.errors import Busy, DatabaseUnavailable
 from warehouse.logs import describe
 from warehouse.postgres.database import Owner
-from warehouse.postgres.tables import Access, Provider
+from warehouse.postgres.tables import Access, Product, Provider
 from warehouse.secrets import sealed_values
 from warehouse.stores import accesses, bank_logins, fetches, products, providers, webhooks
 from warehouse.stores.bank_logins import LoginTrace
@@ -201,11 +202,13 @@ def _plan(context: Context, job: FetchJob, now: datetime) -> _Plan | None:
             return None
         attempts.begin(owner, attempt)
         accesses.open_session(owner, access, attended=attended)
+        product_rows = products.visible(owner, [access])[access.id]
         request = FetchRequest(
             provider=provider,
             credentials=credentials,
             now=now,
-            since=_since(owner, access, context),
+            since=_since(product_rows, context),
+            digests=_digests(product_rows),
             wanted=None if access.selected is None else frozenset(access.selected),
             attended_from=access.fetch_from,
             whole_history_of=HISTORIES.get(access.history or "all"),
@@ -239,11 +242,16 @@ def _take_unattended_session(owner: Owner, access: Access, context: Context, now
     return bank_logins.take_session(owner, context.vault, access, day, limit)
 
 
-def _since(owner: Owner, access: Access, context: Context) -> dict[str, date]:
+def _digests(product_rows: Iterable[Product]) -> dict[str, str]:
+    """The digests of the answers whose bookings are stored, by product."""
+    return {product.key: product.answer_digest for product in product_rows if product.answer_digest is not None}
+
+
+def _since(product_rows: Iterable[Product], context: Context) -> dict[str, date]:
     """The first day to fetch again for each product that was fetched completely before."""
     return {
         product.key: product.fetched_at.astimezone(context.settings.zone).date() - OVERLAP
-        for product in products.visible(owner, [access])[access.id]
+        for product in product_rows
         if product.status == accesses.COMPLETE
     }
 
@@ -276,7 +284,7 @@ def _receive(context: Context, job: FetchJob, plan: _Plan) -> BankAnswer:
 def _is_answered(answer: BankAnswer, requested_keys: frozenset[str] | None) -> bool:
     """Whether the bank has said everything: then publishing looks whether the fetch is still wanted."""
     keys = [product.key for product in answer.header.products if requested_keys is None or product.key in requested_keys]
-    return len(answer.bookings) + len(answer.holdings) + len(answer.failures) >= len(keys)
+    return len(answer.parts) >= len(keys)
 
 
 def answer_of(context: Context, parts: Iterable[Part], request: FetchRequest) -> BankAnswer:
@@ -319,7 +327,8 @@ def _publish(
     """Lands an answer and publishes it, for a customer who waits with the results of the user. `seconds` is the time that the
     session took.
     """
-    _retry(partial(landing.land, context, job, answer, now))
+    if not _retry(partial(landing.land, context, job, answer, now)):
+        answer = store.without_digests(answer)  # so that the same answer lands the next time
     with context.results.turn() if context.results is not None and is_awaited else nullcontext() as publish_results:
         is_published = _retry(partial(store.publish_fetch, context, job, answer, now, publish_results))
     if not is_published:
@@ -339,10 +348,11 @@ def scope_with_consent(owner: Owner, access: Access, context: Context) -> FetchS
     products whose recent bookings are there.
     """
     whole_history_of = HISTORIES.get(access.history or "all")
-    categories = {product.key: product.category for product in products.visible(owner, [access])[access.id]}
+    product_rows = products.visible(owner, [access])[access.id]
+    categories = {product.key: product.category for product in product_rows}
     since = {
         key: day
-        for key, day in _since(owner, access, context).items()
+        for key, day in _since(product_rows, context).items()
         if whole_history_of is not None and ProductCategory(categories[key]) not in whole_history_of
     }
     return FetchScope(since, None if access.selected is None else frozenset(access.selected), whole_history_of)
@@ -354,13 +364,15 @@ def _is_wanted(context: Context, job: FetchJob) -> bool:
         return accesses.is_fetching(owner, job.access, job.fetch)
 
 
-def _take(answer: BankAnswer, part: FetchedBookings | Holdings | ProductFailure, today: date) -> None:
+def _take(answer: BankAnswer, part: ProductPart, today: date) -> None:
     """Adds a part to the answer; an invalid part becomes a failure of its product."""
     try:
         if isinstance(part, FetchedBookings):
             answer.bookings.append(validation.check_bookings(part, today))
         elif isinstance(part, Holdings):
             answer.holdings.append(validation.check_holdings(part))
+        elif isinstance(part, SameBookings):
+            answer.unchanged.append(part)
         else:
             answer.failures.append(part)
     except Unusable:
@@ -372,8 +384,7 @@ def _require_each_once(answer: BankAnswer, requested_keys: frozenset[str] | None
     """Refuses an answer with a product twice or with one that the header lacks; a requested product without a part becomes a
     failure.
     """
-    parts: list[FetchedBookings | Holdings | ProductFailure] = [*answer.bookings, *answer.holdings, *answer.failures]
-    answered_keys = [part.product for part in parts]
+    answered_keys = [part.product for part in answer.parts]
     header_keys = [product.key for product in answer.header.products]
     if len(set(answered_keys)) != len(answered_keys) or not set(header_keys).issuperset(answered_keys):
         raise Unusable

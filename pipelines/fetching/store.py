@@ -5,9 +5,9 @@ deleted, its time is over, another fetch has begun, or somebody for whom it runs
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import UUID
 
 import structlog
@@ -26,6 +26,7 @@ from pipelines.banks.base import (
     Medium,
     Method,
     ProductFailure,
+    SameBookings,
     Unusable,
     message,
 )
@@ -52,6 +53,9 @@ class FetchJob:
     fetch: UUID
 
 
+ProductPart: TypeAlias = FetchedBookings | SameBookings | Holdings | ProductFailure
+
+
 @dataclass
 class BankAnswer:
     """Everything that a bank delivered in one session."""
@@ -60,6 +64,17 @@ class BankAnswer:
     bookings: list[FetchedBookings] = field(default_factory=list)
     holdings: list[Holdings] = field(default_factory=list)
     failures: list[ProductFailure] = field(default_factory=list)
+    unchanged: list[SameBookings] = field(default_factory=list)
+
+    @property
+    def parts(self) -> list[ProductPart]:
+        """Everything but the header."""
+        return [*self.bookings, *self.unchanged, *self.holdings, *self.failures]
+
+
+def without_digests(answer: BankAnswer) -> BankAnswer:
+    """The answer whose bookings will not be recognised the next time."""
+    return replace(answer, bookings=[replace(bookings, digest=None) for bookings in answer.bookings])
 
 
 def publish_header(context: Context, job: FetchJob, bank_header: Header, now: datetime, login: LoginUse | None = None) -> bool:
@@ -180,6 +195,7 @@ def _merge(owner: Owner, row: Row, bookings: FetchedBookings) -> tuple[int, int]
     ledger.add(owner, row, booking_changes.added)
     ledger.change(owner, row, booking_changes.changed)
     ledger.drop(owner, row, booking_changes.gone)
+    row.answer_digest = bookings.digest
     row.complete_from = min(bookings.complete_from, row.complete_from or bookings.complete_from)
     return booking_changes.added.height, booking_changes.added.height + booking_changes.changed.height + len(booking_changes.gone)
 
@@ -206,7 +222,7 @@ def _store_products(owner: Owner, access: Access, answer: BankAnswer, changes: _
 
 def _complete_access(context: Context, access: Access, answer: BankAnswer, now: datetime) -> bool:
     """Updates an access after a fetch; returns False, without a change, if a complete access received nothing but failures."""
-    if access.status == accesses.COMPLETE and answer.failures and not (answer.bookings or answer.holdings):
+    if access.status == accesses.COMPLETE and answer.failures and len(answer.failures) == len(answer.parts):
         return False
     _describe(access, answer.header, now)
     access.status = accesses.COMPLETE

@@ -50,6 +50,8 @@ ULTIMATE_MARK = "ABW"
 END, OWN_NOTES = "-", "NS"
 Row = tuple[object, ...]
 
+MAX_PLAIN_LENGTH = 12
+"""An amount of at most this many characters is below the limit."""
 MAX_CACHED_DAYS = 4096
 """A statement names few days, each many times."""
 
@@ -162,7 +164,8 @@ def _statement(message: _Message) -> Statement:
         raise StatementFault(Reason.TRUNCATED, message.line)
     if not (message.entries or message.opening or message.closing or message.is_notice):
         raise StatementFault(Reason.FIELD_MISSING, message.line)
-    rows = [_row(message, *entry) for entry in message.entries]
+    currency = currency_of(message.account.currency, message.entries[0][0]) if message.entries else ""
+    rows = [_row(message, currency, *entry) for entry in message.entries]
     return Statement(
         "MT942" if message.is_notice else "MT940",
         message.account,
@@ -201,14 +204,14 @@ def _balance(line: int, value: str, account: StatementAccount) -> tuple[DayBalan
     return balance, replace(account, currency=currency_of(match[3], line))
 
 
-def _row(message: _Message, line: int, entry: str, text: str) -> Row:
+def _row(message: _Message, currency: str, line: int, entry: str, text: str) -> Row:
     """One booking from the fields 61 and 86."""
     head, _, details = entry.partition("\n")
     match = LINE.match(head.strip())
     if match is None:
         raise StatementFault(Reason.AMOUNT, line)
     value_day, entry_day, mark, _, amount, code, _ = match.groups()
-    cents = cents_of(amount, line)
+    cents = _cents(amount, line)
     value_on = _day(value_day, line)
     subfields = _subfields(text)
     purpose = _purpose(subfields) if subfields else _unstructured(text, details)
@@ -218,17 +221,24 @@ def _row(message: _Message, line: int, entry: str, text: str) -> Row:
         _entry_day(value_on, entry_day, line) if entry_day else value_on,
         value_on,
         cents if mark in ("C", "RD", "EC") else -cents,
-        currency_of(message.account.currency, line),
+        currency,
         purpose or None,
         subfields.get(BOOKING_TEXT),
         subfields.get("GVC") or (code[1:] if code[1:].isdecimal() else None),
         subfields.get(PRIMANOTA),
-        joined_lines([subfields[key] for key in NAME if key in subfields], PURPOSE_WIDTH),
-        _iban(subfields),
+        joined_lines([subfields[key] for key in NAME if key in subfields], PURPOSE_WIDTH) if subfields else "",
+        _iban(subfields) if ACCOUNT in subfields or FOREIGN_IBAN in subfields else None,
         bank if bank and BIC.fullmatch(bank) else None,
         ultimate[1].replace("\n", " ").strip() if ultimate else None,
         message.is_notice or mark[0] == "E",
     )
+
+
+def _cents(amount: str, line: int) -> int:
+    """The hundredths of an amount that `LINE` has matched; those with two digits behind the comma, as nearly all are, at once."""
+    if len(amount) <= MAX_PLAIN_LENGTH and amount[-3:-2] == ",":
+        return int(amount[:-3] or "0") * 100 + int(amount[-2:])
+    return cents_of(amount, line)
 
 
 def _iban(subfields: dict[str, str]) -> str | None:

@@ -2,6 +2,9 @@
 
 The simulated bank runs in a process of its own. Its own time is that of a bare program that sends the same orders for the same
 logins, as many at once as the worker does, and looks at no answer. The worker signs in, reads, checks, lands and merges.
+
+Nothing is new at the bank in either case. Mostly its answers are those of the last refresh, byte for byte, and are recognised.
+Once a day other days are asked for, so that everything is read and compared: then no digest is stored here.
 """
 
 import base64
@@ -53,10 +56,14 @@ def main(
         with running_stack(Path(folder) / "home", KONTOR_FINTS_DEMO_URL=url, KONTOR_WORKERS="1") as stack:
             with console.status("Adding accesses …"):
                 add_accesses(stack, user_ids)
-            ratios = [measure(stack, process, url, user_ids) for _ in range(rounds)]
+            next_day = min(measure(stack, process, url, user_ids, is_same_day=False) for _ in range(rounds))
+            same_day = min(measure(stack, process, url, user_ids, is_same_day=True) for _ in range(rounds))
             count = stack.sql("SELECT count(*) FROM transactions")[0][0]
-    console.print(f"bookings of each login: {count / logins:.0f}; ratio: {min(ratios):.2f} (limit {MAX_RATIO})")
-    if min(ratios) > MAX_RATIO:
+    console.print(
+        f"bookings of each login: {count / logins:.0f}; ratio where answers are read: {next_day:.2f}, "
+        f"where they are recognised: {same_day:.2f} (limit {MAX_RATIO})"
+    )
+    if max(next_day, same_day) > MAX_RATIO:
         raise typer.Exit(1)
 
 
@@ -99,8 +106,8 @@ def add_accesses(stack: Stack, user_ids: list[str]) -> None:
     assert failed[0][0] == 0, failed
 
 
-def measure(stack: Stack, bank_process: int, url: str, user_ids: list[str]) -> float:
-    """The ratio of the worker's time to that of the bank."""
+def measure(stack: Stack, bank_process: int, url: str, user_ids: list[str], *, is_same_day: bool) -> float:
+    """The ratio of the worker's time to that of the bank, for answers that are recognised or are not."""
     before = processor_seconds(bank_process)
     began_at = time.monotonic()
     with ThreadPoolExecutor(AT_ONCE) as threads:
@@ -109,6 +116,9 @@ def measure(stack: Stack, bank_process: int, url: str, user_ids: list[str]) -> f
     bank_work = processor_seconds(bank_process) - before
     stack.sql("UPDATE products SET status = :header", header=accesses.HEADER)  # so that everything is asked for
     stack.sql("DELETE FROM bank_sessions")
+    stack.sql("DELETE FROM unattended_sessions")
+    if not is_same_day:
+        stack.sql("UPDATE products SET answer_digest = NULL")
     worker_before, before = processor_seconds(stack.worker.pid), processor_seconds(bank_process)
     began_at = time.monotonic()
     with stack.database.operating() as operator:
@@ -119,6 +129,7 @@ def measure(stack: Stack, bank_process: int, url: str, user_ids: list[str]) -> f
     failed = stack.sql("SELECT count(*) FROM accesses WHERE jsonb_array_length(issues) > 0")[0][0]
     unasked = stack.sql("SELECT count(*) FROM products WHERE status = :header", header=accesses.HEADER)[0][0]
     assert (failed, unasked) == (0, 0), "some logins were not refreshed: no result"
+    console.print("answers that are recognised:" if is_same_day else "answers that are read:")
     console.print(
         f"the bank alone {bank_seconds:.1f} s (processor {bank_work:.1f} s); one worker {worker_seconds:.1f} s "
         f"(its processor {processor_seconds(stack.worker.pid) - worker_before:.1f} s, "

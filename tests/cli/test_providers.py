@@ -10,8 +10,9 @@ from typer.testing import CliRunner
 
 from api.cli import app
 from pipelines.banks import catalogue
+from pipelines.banks.fints_bank.server import FintsServer
 from tests.support.stack import Stack, TenantUnderTest, wait_until
-from warehouse.errors import NotFound
+from warehouse.errors import Invalid, NotFound
 
 DEMO = "00000000-0000-0000-0000-000000000000"
 
@@ -111,6 +112,25 @@ def test_the_health_of_banks_is_told_by_outcome(stack: Stack, r1: TenantUnderTes
     assert kontor("resume", DEMO) == "Demo Provider is not paused.\n"
     with pytest.raises(NotFound):
         kontor("resume", str(uuid4()))
+
+
+def test_a_bank_is_asked_at_its_imported_address(stack: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    blz = "99999982"
+    with FintsServer(tmp_path) as bank:
+        monkeypatch.setenv("KONTOR_FINTS_DEMO_URL", bank.url)
+        offered = json.loads(kontor("check", "99999991", "--json"))
+        assert "HKKAZ" in offered["orders"]
+        assert "HKCCS" in offered["orders with TAN"]
+        with pytest.raises(Invalid):
+            kontor("check", blz)
+        table = tmp_path / "list.csv"
+        table.write_text(f"BLZ;BIC;Institut;PIN/TAN-Zugang URL;Version\n{blz};;Neubank;https://fints.example/;3.0\n", "cp1252")
+        kontor("import", str(table))
+        stack.sql("UPDATE providers SET address = :url WHERE blz = :blz", url=bank.url, blz=blz)
+        monkeypatch.setenv("KONTOR_FINTS_PRODUCT_ID", "PRODUCT")
+        with pytest.raises(Invalid, match="does not answer"):
+            kontor("check", blz)  # our bank has another bank code, and says so
+        stack.sql("DELETE FROM providers WHERE blz = :blz", blz=blz)
 
 
 def test_addresses_come_from_the_official_list(stack: Stack, tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def test_the_welcome_page_says_how_to_begin_and_leaves_no_trace(browser: httpx.C
     assert "form-action 'self'" in answer.headers["content-security-policy"]
     assert "unsafe" not in answer.headers["content-security-policy"]
     assert not INLINE.search(answer.text)
-    for words in ("Meine Bank verbinden", "demo1", "TAN", "Wessen Konto", "Renate Vogt"):
+    for words in ("Meine Bank verbinden", "demo1", "TAN", "Wessen Konto", "Renate Vogt", "nur die Demobanken erreichbar"):
         assert words in answer.text
 
 

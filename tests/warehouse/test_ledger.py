@@ -1,5 +1,6 @@
 """The ledger compares a bank's bookings with the stored ones without reading them."""
 
+from collections.abc import Callable
 from datetime import date, timedelta
 
 import polars as pl
@@ -47,3 +48,24 @@ def test_what_is_unchanged_is_recognised_and_everything_else_is_not(r1: TenantUn
         assert ledger.unchanged_rows(owner, product, FIRST_DAY, other_text) is None
         later = FIRST_DAY + timedelta(days=1)
         assert ledger.unchanged_rows(owner, product, later, told.tail(3)) == 3
+
+
+def test_whatever_changes_bookings_forgets_the_answer_that_they_came_from(r1: TenantUnderTest) -> None:
+    customer = r1.customer()
+    customer.connected("test_many_3")
+    with r1.stack.database.acting_for(r1.tenant_id, customer.user_id) as owner:
+        product = owner.session.scalars(owner.rows(Product)).one()
+        rows = ledger.window(owner, product, date(2000, 1, 1))
+
+        def forgets(change: Callable[[], None]) -> bool:
+            product.answer_digest = "digest"
+            change()
+            return product.answer_digest is None
+
+        assert forgets(lambda: ledger.add(owner, product, bookings()))
+        assert forgets(lambda: ledger.add(owner, product, bookings(), "batch"))
+        assert forgets(lambda: ledger.change(owner, product, rows.head(1).with_columns(purpose=pl.lit("anders"))))
+        assert forgets(lambda: ledger.drop(owner, product, rows["id"].to_list()[:1]))
+        assert not forgets(lambda: ledger.add(owner, product, bookings().clear()))
+        assert not forgets(lambda: ledger.change(owner, product, rows.clear()))
+        assert not forgets(lambda: ledger.drop(owner, product, []))

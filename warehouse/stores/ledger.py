@@ -1,5 +1,7 @@
 """The store of bookings as frames, for fetching and analyses. Lists for tenants are read by `warehouse.stores.transactions`.
 
+Whatever changes the bookings of a product forgets the digest of the bank's answer that they came from.
+
 Rows are written as arrays in one statement: single rows take ten times as long, and COPY ignores row-level security. The
 statements number the changes themselves (`next_serial`); a trigger for each row would take as long as the rows.
 """
@@ -124,6 +126,8 @@ def batch(owner: Owner, product: Product, name: str) -> pl.DataFrame:
 
 def add(owner: Owner, product: Product, bookings: pl.DataFrame, batch: str | None = None) -> None:
     """Stores new bookings in the order of the frame."""
+    if bookings.height:
+        product.answer_digest = None
     for part in bookings.iter_slices(BATCH_ROWS):
         ids = [uuid4() for _ in range(part.height)]
         values = {"tenant": owner.tenant, "user": product.user_id, "product": product.id, "batch": batch, "id": ids}
@@ -132,6 +136,8 @@ def add(owner: Owner, product: Product, bookings: pl.DataFrame, batch: str | Non
 
 def change(owner: Owner, product: Product, bookings: pl.DataFrame) -> None:
     """Replaces the content of stored bookings (frame `STORED_BOOKINGS`)."""
+    if bookings.height:
+        product.answer_digest = None
     for part in bookings.iter_slices(BATCH_ROWS):
         ids = [UUID(value) for value in part["id"]]
         values = {"tenant": owner.tenant, "product": product.id, "serial": _next_serial(owner, product)}
@@ -141,6 +147,7 @@ def change(owner: Owner, product: Product, bookings: pl.DataFrame) -> None:
 def drop(owner: Owner, product: Product, ids: Sequence[str]) -> None:
     """Deletes bookings."""
     if ids:
+        product.answer_digest = None
         of_product = (Transaction.tenant_id == owner.tenant, Transaction.product_id == product.id)
         owner.session.execute(delete(Transaction).where(*of_product, Transaction.id.in_([UUID(value) for value in ids])))
 

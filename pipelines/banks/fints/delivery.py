@@ -18,6 +18,7 @@ from pipelines.banks.base import (
     Header,
     Holdings,
     ProductFailure,
+    SameBookings,
     ScaNeeded,
     Unusable,
 )
@@ -33,6 +34,7 @@ from pipelines.banks.fints.dialogue import (
     short_history,
     today_of,
 )
+from pipelines.banks.fints.digests import digest_of
 from pipelines.banks.fints.memory import History, write_memory
 from pipelines.banks.fints.messages import FIRST_ORDER, Answer
 from pipelines.banks.fints.parameters import BankParameters, FintsAccount, can_pay
@@ -269,13 +271,17 @@ def _history(
 
 def _bookings(
     conversation: Conversation, account: FintsAccount, request: FetchRequest, history: History | None, *, may_lack: bool
-) -> Flow[FetchedBookings | ProductFailure]:
+) -> Flow[FetchedBookings | SameBookings | ProductFailure]:
+    """The bookings of an account. The same answer as the last time is not read again."""
     key = key_of(account)
     outcome = history or (yield from _history(conversation, account, request, may_lack=may_lack))
     if isinstance(outcome, ProductFailure):
         return outcome
+    digest = digest_of(outcome, account)
+    if request.digests.get(key) == digest:
+        return SameBookings(key)
     try:
-        return FetchedBookings(key, outcome.first_day, bookings_frame(outcome, account))
+        return FetchedBookings(key, outcome.first_day, bookings_frame(outcome, account), digest)
     except (StatementFault, Unusable) as fault:
         log.warning("bookings_unreadable", order=outcome.order, error=str(fault))
         return ProductFailure(key, Code.BOOKINGS_FAILED)

@@ -85,7 +85,8 @@ class FintsBank:
     def _converse(self, exchange: BankExchange) -> None:
         """Answers a message, and ends the dialogue where it is over."""
         request, dialogue = exchange.request, exchange.dialogue
-        if request.number != dialogue.last_number + 1:
+        is_expected = request.number == dialogue.last_number + 1 or exchange.customer.behaviour.ignores_numbers
+        if not is_expected:
             exchange.answer.abort(request.signature_number, "9120", "Die Nachrichtennummer ist falsch.")
         else:
             dialogue.last_number = request.number

@@ -98,6 +98,8 @@ class BankBehaviour:
     has_latin_statements: bool = False
     miscounts_bytes: bool = False
     renumbers: bool = False
+    ignores_numbers: bool = False
+    """Whether a message is taken whatever its number is, also one that has come before."""
     never_confirms: bool = False
     shows_wkn_only: bool = False
     sends_pending: bool = True
@@ -242,6 +244,7 @@ SPECIAL: tuple[tuple[str, BankBehaviour], ...] = (
     (r"test_line_breaks", replace(_TAN, transport=BankTransport.LINE_BREAKS)),
     (r"test_slow_(?P<seconds>\d+(?:\.\d+)?)", _TAN),
     (r"test_payee_polling", replace(_TAN, payee_check=PayeeCheck.POLLING)),
+    (r"test_numberless", replace(_TAN, payee_check=PayeeCheck.POLLING, ignores_numbers=True)),
     (r"test_payee_report", replace(_TAN, payee_check=PayeeCheck.REPORT)),
     (r"test_transfer_app", BankBehaviour(login_sca=LoginSca.NEVER)),
     (r"test_transfer_refused", replace(_TAN, order_fault=OrderFault.REFUSED)),

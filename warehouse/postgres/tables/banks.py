@@ -165,6 +165,8 @@ class Product(Identified, OwnedByUser, Numbered, Base):
     messages: Mapped[list[dict[str, Any]]] = mapped_column(JSONB, server_default="[]")
     fetched_at: Mapped[datetime]
     complete_from: Mapped[date | None]
+    answer_digest: Mapped[str | None]
+    """The digest of the bank's last answer, as long as its bookings are those that are stored."""
     statement_until: Mapped[date | None]
     """The last day of the newest statement file that was uploaded for it."""
 
