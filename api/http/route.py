@@ -15,7 +15,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 
 from api.http import strict_json
-from api.http.asker import STRANGERS, asker, set_asker
+from api.http.asker import asker, set_asker
 from api.http.authorization import needs_of
 from api.http.errors import Problem, wrong
 from api.http.mistakes import NOTHING, mistake
@@ -134,7 +134,6 @@ class KontorRoute(APIRoute):
         async def check_and_handle(request: Request) -> Response:
             if self.unique_id in request.app.state.services.settings.retired_operations:
                 raise Problem(410)
-            set_asker(STRANGERS, self.path)
             choice = begin_choice(request.scope["headers"])
             if needs is not None:
                 await needs.check(request)
