@@ -400,7 +400,7 @@ def test_every_route_takes_its_turn(stack: Stack, r1: TenantUnderTest) -> None:
         "list_connections": [("GET", bookings, None)],
         "computations": [*analyses, ("GET", f"{bookings}?tag=categories", None), ("POST", tags, []), ("POST", platform, {})],
         "changes": [("POST", bookings, []), ("DELETE", f"{CUSTOMER}/bankzugaenge", None)],
-        "threads": [("GET", "/providers/v2", None), ("GET", f"{CUSTOMER}/bankzugaenge", None)],
+        "threads": [("GET", path, None) for path in ("/providers/v2", f"{CUSTOMER}/bankzugaenge", "/openapi.json")],
     }
     form = {"grant_type": "password", "username": customer.username, "password": PASSWORD}
     with serving(stack) as http:
