@@ -60,7 +60,7 @@ THREADS, SPARE_THREADS = 2, 2
 delay the event loop.
 """
 MAX_WAITING_FOR_THREADS = 1000
-PARSERS = 1
+LARGE_BODIES = 2
 LISTS_PER_USER = 2
 MAX_WAITING_LISTS = 200
 LIST_CONNECTIONS_PER_TENANT = 2
@@ -201,8 +201,8 @@ class Services:
     """Those that have asked this worker of late: while there are others, a tenant with a crowd rests between its turns."""
     threads: FairSlots
     """The threads of routes that are plain functions; see `KontorRoute` and `in_thread`."""
-    parsers: FairSlots
-    """The threads that parse large bodies."""
+    large_bodies: FairSlots
+    """Requests with large bodies that are read, parsed and handled."""
     lists: UserSlots
     list_connections: FairSlots
     """The connections of `reads`."""
@@ -247,7 +247,7 @@ class Services:
             tagging=Lane("tagging", COMPUTATIONS_AT_ONCE + SPARE_SLOTS, MAX_WAITING_COMPUTATIONS, yields=True),
             recent_tenants=recent,
             threads=FairSlots(THREADS, spare=SPARE_THREADS, max_waiting=MAX_WAITING_FOR_THREADS, beside_others=1, recent=recent),
-            parsers=FairSlots(PARSERS, spare=SPARE_SLOTS, recent=recent),
+            large_bodies=FairSlots(LARGE_BODIES, spare=SPARE_SLOTS, beside_others=1, recent=recent),
             lists=UserSlots(LISTS_PER_USER),
             list_connections=FairSlots(
                 lists,

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
+from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import cast
 
@@ -26,6 +27,7 @@ MARK = b"00000000-mark"
 CUT, UNANSWERED = "cut", "unanswered"
 HEALTH_SECONDS, MIX_SECONDS, SAME_SECONDS = 0.02, 0.05, 0.4
 PATIENCE_SECONDS = 60
+LOOK_SECONDS = 0.05
 LOWEST_PRIORITY = 19
 AUTOGROUP = Path("/proc/self/autogroup")
 PIPELINED_REQUESTS = 2
@@ -53,6 +55,8 @@ class CrowdResult:
 
     statuses: Counter[str] = field(default_factory=Counter)
     idle_answers: int = 0
+    connections: int = 0
+    """Those that were opened, again ones included."""
 
 
 @dataclass(frozen=True)
@@ -73,16 +77,24 @@ class Observed:
     failures: Counter[str] = field(default_factory=Counter)
 
 
-def run_crowd(crowd: Crowd, port: int, seconds: float, result_pipe: Connection) -> None:
-    """Asks for so many seconds, then sends how many answers of each status came."""
+def run_crowd(crowd: Crowd, port: int, stop: Event, result_pipe: Connection) -> None:
+    """Asks until it is stopped: says when all connections have asked, and in the end how many answers of each status came."""
     _yield_to_others()
     result = CrowdResult()
 
     async def ask() -> None:
         buffer = bytearray(BUFFER_BYTES)
         tasks = [asyncio.create_task(_ask_on(crowd, port, number, buffer, result)) for number in range(crowd.connections)]
-        await asyncio.wait(tasks, timeout=seconds)
+        while result.connections < crowd.connections and not stop.is_set():
+            await asyncio.sleep(LOOK_SECONDS)
+        result_pipe.send(None)
+        result.statuses.clear()
+        result.idle_answers = 0
+        while not stop.is_set():
+            await asyncio.sleep(LOOK_SECONDS)
         result_pipe.send(result)
+        for task in tasks:
+            task.cancel()
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(ask())
@@ -157,6 +169,7 @@ class CrowdConnection(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
+        self._result.connections += 1
         if not self._crowd.reads:
             self._transport.pause_reading()
         if self._crowd.reads and self._crowd.sends_whole:

@@ -121,11 +121,14 @@ def _measure(stack: Stack, kind: Kind, quiet: Side, seconds: float, turns: int) 
 
 def _slice(observer: Observer, kind: Kind | None, port: int, seconds: float) -> tuple[Observed, CrowdResult | None]:
     """What was observed for some seconds, and what a crowd got meanwhile. The crowd comes first and goes last."""
-    crowd = _start(lambda pipe: (run_crowd, (kind.crowd, port, seconds + 2, pipe))) if kind else None
-    if crowd:
-        crowd[0].join(1)
-    observed = _run(lambda pipe: (run_observer, (observer, port, seconds, pipe)))
-    return observed, _result(*crowd) if crowd else None
+    if kind is None:
+        return _run(lambda pipe: (run_observer, (observer, port, seconds, pipe))), None
+    stop = SPAWN.Event()
+    process, pipe = _start(lambda there: (run_crowd, (kind.crowd, port, stop, there)))
+    _received(process, pipe)  # all of the crowd have asked
+    observed = _run(lambda there: (run_observer, (observer, port, seconds, there)))
+    stop.set()
+    return observed, _result(process, pipe)
 
 
 def _settle(stack: Stack) -> None:
@@ -162,12 +165,16 @@ def _start(work: Callable[[Any], tuple[Any, tuple[Any, ...]]]) -> tuple[Any, Any
 
 
 def _result(process: Any, pipe: Any) -> Any:
+    result = _received(process, pipe)
+    process.join()
+    return result
+
+
+def _received(process: Any, pipe: Any) -> Any:
     if not pipe.poll(PATIENCE_SECONDS):
         process.kill()
         sys.exit("no result of a process that asks")
-    result = pipe.recv()
-    process.join()
-    return result
+    return pipe.recv()
 
 
 def _summary(name: str, slices: dict[bool, list[Observed]], crowds: list[CrowdResult], replaced: int) -> Result:

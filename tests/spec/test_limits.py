@@ -85,7 +85,7 @@ async def short() -> Response:
 async def fill(caller: Annotated[Caller, needs(None, TokenKind.ANY)], services: AppServices) -> Response:
     """The caller's tenant takes all slots that it can get."""
     lanes = (services.passwords.slots, services.changes.slots)
-    for slots in (services.list_connections, services.computations, services.threads, services.parsers, *lanes):
+    for slots in (services.list_connections, services.computations, services.threads, services.large_bodies, *lanes):
         while slots.take(caller.tenant_id, None):
             filled.append(slots)
     return Response()
