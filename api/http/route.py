@@ -95,7 +95,8 @@ class StrictRequest(Request):
         try:
             if len(body) <= MAX_INLINE_BYTES:
                 return strict_json.parse(body)
-            return await run_in_threadpool(strict_json.parse, body)
+            async with nullcontext() if _takes_large(self) else self.app.state.services.large_bodies.hold(*asker()):
+                return await run_in_threadpool(strict_json.parse, body)
         except strict_json.NotStrictJson as error:
             raise _not_json(error) from error
 
@@ -143,7 +144,7 @@ class KontorRoute(APIRoute):
                 refuse_repeated(request.query_params.multi_items())
             if takes_json and request.headers.get("content-type") is not None:
                 require_content_type(request.headers, JSON)
-            async with large_body_slot(request) if takes_json else nullcontext():
+            async with large_body_slot(request):
                 response = await run(StrictRequest(request.scope, request.receive))
             if request.method == "GET" and needs is not None:
                 response = with_etag(request, response)
@@ -169,12 +170,16 @@ async def large_body_slot(request: Request) -> AsyncIterator[None]:
     """Holds a slot from before a large body is read until its request is handled: what is parsed takes up to fifty times the
     memory of the text, and would otherwise wait in any number for what comes next.
     """
-    declared = request.headers.get("content-length", "")
-    if declared.isdigit() and int(declared) <= MAX_INLINE_BYTES:
+    async with request.app.state.services.large_bodies.hold(*asker()) if _takes_large(request) else nullcontext():
         yield
-        return
-    async with request.app.state.services.large_bodies.hold(*asker()):
-        yield
+
+
+def _takes_large(request: Request) -> bool:
+    """Whether a request may bring a large body, on a route that accepts such. These wait for no bank."""
+    extra = getattr(request.scope.get("route"), "openapi_extra", None) or {}
+    declared = request.headers.get("content-length", "0")
+    is_short = "transfer-encoding" not in request.headers and declared.isdigit() and int(declared) <= MAX_INLINE_BYTES
+    return bool(extra.get(LARGE)) and not is_short
 
 
 def router(prefix: str, tag: str) -> APIRouter:
