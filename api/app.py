@@ -101,7 +101,7 @@ def create_app(settings: Settings, routers: Sequence[APIRouter] = ROUTERS) -> Fa
     pages = {render.ROOT: render.stop_response, console_render.ROOT: console_render.stop_response}
     errors.install(app, ErrorSite(settings.base_url, pages))
     app.state.exchanges = Exchanges()
-    app.add_middleware(Middleware, settings=settings, exchanges=app.state.exchanges)
+    app.add_middleware(Middleware, settings=settings, exchanges=app.state.exchanges, recent=services.recent_tenants)
     operations = {route.unique_id for route in app.routes if isinstance(route, KontorRoute)}
     if unknown := settings.retired_operations - operations:
         raise Invalid(f"KONTOR_RETIRED_OPERATIONS names no operation: {', '.join(sorted(unknown))}; see /openapi.json")

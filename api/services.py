@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, ParamSpec, TypeVar
 from uuid import UUID
 from weakref import WeakValueDictionary
@@ -37,7 +38,7 @@ from pipelines.results import live
 from pipelines.results.tags import RecentTags
 from warehouse import logs, patience
 from warehouse.errors import Busy, KontorError, TooLate
-from warehouse.fair_slots import FairSlots
+from warehouse.fair_slots import FairSlots, RecentTenants
 from warehouse.lake.lake import Lake
 from warehouse.postgres import models_in_use
 from warehouse.postgres.async_connections import Connections
@@ -59,7 +60,7 @@ THREADS, SPARE_THREADS = 2, 2
 delay the event loop.
 """
 MAX_WAITING_FOR_THREADS = 1000
-PARSERS = 1
+LARGE_BODIES = 2
 LISTS_PER_USER = 2
 MAX_WAITING_LISTS = 200
 LIST_CONNECTIONS_PER_TENANT = 2
@@ -70,6 +71,8 @@ COMPUTATIONS_AT_ONCE = 1
 """There are about as many workers as cores: a second computation would only slow down the first, and the event loop."""
 MAX_WAITING_COMPUTATIONS = 50
 SPARE_SLOTS = 1
+RECENT_SECONDS = 10
+"""Somebody who works with the service asks again within this time."""
 CROWD_NICENESS = 10
 MONITOR_WAIT_SECONDS = 0.3
 """Enough to replace a connection that a restart of the database has ended."""
@@ -86,7 +89,15 @@ class Lane:
     """
 
     def __init__(
-        self, name: str, threads: int, max_waiting: int, timeout_seconds: float = 0, *, spare: int = 0, yields: bool = False
+        self,
+        name: str,
+        threads: int,
+        max_waiting: int,
+        timeout_seconds: float = 0,
+        *,
+        spare: int = 0,
+        yields: bool = False,
+        recent: RecentTenants | None = None,
     ) -> None:
         """The `spare` threads are for tenants that have no work in the lane. If the lane `yields`, work of a tenant that has more
         of it waiting has a lower priority of the system: it takes the time that others leave. This is for work that runs without
@@ -99,15 +110,19 @@ class Lane:
             if yields
             else self._executor
         )
-        self.slots = FairSlots(threads, spare=spare, max_waiting=max_waiting)
+        self.slots = FairSlots(threads, spare=spare, max_waiting=max_waiting, beside_others=1 if recent else None, recent=recent)
 
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """The result of the work; raises `Throttled` if too much of the same tenant waits already."""
         tenant, member = asker()
         async with self.slots.hold(tenant, member):
-            context = copy_context()  # what belongs to the request, such as its language
             executor = self._crowded_executor if self.slots.has_waiting(tenant) else self._executor
-            return await asyncio.get_running_loop().run_in_executor(executor, lambda: context.run(work, *args, **kwargs))
+            return await _run_on(executor, work, *args, **kwargs)
+
+    async def run_behind_others(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """The same for work that others do not have to wait for, whatever else waits in this lane."""
+        async with self.slots.hold(*asker()):
+            return await _run_on(self._crowded_executor, work, *args, **kwargs)
 
     def begin(self, work: Callable[[], object]) -> None:
         """Starts work without waiting for it; later work of the lane queues behind it."""
@@ -182,10 +197,12 @@ class Services:
     passwords: Lane
     changes: Lane
     tagging: Lane
+    recent_tenants: RecentTenants
+    """Those that have asked this worker of late: while there are others, a tenant with a crowd rests between its turns."""
     threads: FairSlots
     """The threads of routes that are plain functions; see `KontorRoute` and `in_thread`."""
-    parsers: FairSlots
-    """The threads that parse large bodies."""
+    large_bodies: FairSlots
+    """Requests with large bodies that are read, parsed and handled."""
     lists: UserSlots
     list_connections: FairSlots
     """The connections of `reads`."""
@@ -206,6 +223,7 @@ class Services:
         database = Database(settings.database_url, pool=settings.database_pool, wait_seconds=settings.database_wait_seconds)
         connections = _connections(database, settings)
         lists = max(1, _connection_count(settings) - SPARE_SLOTS)
+        recent = RecentTenants(RECENT_SECONDS)
         return cls(
             settings=settings,
             database=database,
@@ -223,20 +241,26 @@ class Services:
             passwords=Lane(
                 "passwords", settings.password_checks_at_once, settings.password_checks_waiting, spare=SPARE_SLOTS, yields=True
             ),
-            changes=Lane("changes", CHANGE_THREADS, MAX_WAITING_CHANGES, settings.request_timeout_seconds, spare=SPARE_SLOTS),
-            tagging=Lane("tagging", COMPUTATIONS_AT_ONCE + SPARE_SLOTS, MAX_WAITING_COMPUTATIONS),
-            threads=FairSlots(THREADS, spare=SPARE_THREADS, max_waiting=MAX_WAITING_FOR_THREADS),
-            parsers=FairSlots(PARSERS, spare=SPARE_SLOTS),
+            changes=Lane(
+                "changes", CHANGE_THREADS, MAX_WAITING_CHANGES, settings.request_timeout_seconds, spare=SPARE_SLOTS, recent=recent
+            ),
+            tagging=Lane("tagging", COMPUTATIONS_AT_ONCE + SPARE_SLOTS, MAX_WAITING_COMPUTATIONS, yields=True),
+            recent_tenants=recent,
+            threads=FairSlots(THREADS, spare=SPARE_THREADS, max_waiting=MAX_WAITING_FOR_THREADS, beside_others=1, recent=recent),
+            large_bodies=FairSlots(LARGE_BODIES, spare=SPARE_SLOTS, beside_others=1, recent=recent),
             lists=UserSlots(LISTS_PER_USER),
             list_connections=FairSlots(
                 lists,
                 spare=_connection_count(settings) - lists,
                 per_tenant=LIST_CONNECTIONS_PER_TENANT,
+                beside_others=1,
                 max_waiting=MAX_WAITING_LISTS,
+                recent=recent,
+                rests=False,
             ),
             list_turns=FairSlots(BATCHES_AT_ONCE, spare=SPARE_SLOTS),
             analyses=UserSlots(ANALYSES_PER_USER),
-            computations=FairSlots(COMPUTATIONS_AT_ONCE, spare=SPARE_SLOTS, max_waiting=MAX_WAITING_COMPUTATIONS),
+            computations=FairSlots(COMPUTATIONS_AT_ONCE, spare=SPARE_SLOTS, max_waiting=MAX_WAITING_COMPUTATIONS, recent=recent),
             response_cache=ResponseCache(),
             recent_tags=RecentTags(),
         )
@@ -257,7 +281,8 @@ class Services:
     async def compute(self, caller: Caller, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """The result of a computation on a thread of `tagging`; raises `Throttled` if too many of the caller's tenant wait."""
         async with self.computations.hold(caller.tenant_id, caller.user_id or caller.client_id):
-            return await self.tagging.run(work, *args, **kwargs)
+            run = self.tagging.run_behind_others if self.computations.is_crowding(caller.tenant_id) else self.tagging.run
+            return await run(work, *args, **kwargs)
 
     async def compute_for_asker(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """The same for a request without a token, whose tenant and user are known otherwise."""
@@ -278,6 +303,7 @@ class Services:
         await asyncio.to_thread(shared_models.take_up, self.database, self.settings.home)
         self.background.append(asyncio.create_task(self._take_up_models()))
         await self.tagging.run(live.version, self.settings.base_url)
+        _let_polars_yield()
         if self.settings.warm_up:
             self.tagging.begin(live.prepare)
         gc.collect()
@@ -306,6 +332,20 @@ class Services:
         await self.connections.close()
         self.monitor.close()
         self.database.close()
+
+
+async def _run_on(executor: ThreadPoolExecutor, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """The result of work on a thread, with what belongs to the request, such as its language."""
+    context = copy_context()
+    return await asyncio.get_running_loop().run_in_executor(executor, lambda: context.run(work, *args, **kwargs))
+
+
+def _let_polars_yield() -> None:
+    """Lowers the priority of the threads on which Polars computes: who asks for what lies ready does not wait for them."""
+    for thread in Path("/proc/self/task").glob("*"):
+        with suppress(OSError):
+            if (thread / "comm").read_text().startswith("polars"):
+                os.setpriority(os.PRIO_PROCESS, int(thread.name), CROWD_NICENESS)
 
 
 def _yield_to_others() -> None:

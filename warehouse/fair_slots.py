@@ -4,6 +4,8 @@ Here belongs the order alone. Nothing in here knows what the work is; it runs in
 """
 
 import asyncio
+import math
+import time
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
@@ -11,6 +13,30 @@ from contextlib import asynccontextmanager
 from warehouse.errors import Throttled
 
 RETRY_SECONDS = 1
+MIN_CROWD = 5
+"""So many that wait are a crowd. Fewer are the ordinary business of a tenant whose requests come close together."""
+STRANGERS = None
+"""The tenant of all whose tenant is not known (yet). Together they have the share of one tenant."""
+
+
+class RecentTenants:
+    """Which tenants have asked of late. While another one has, a tenant with a crowd leaves room for its next request."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._tenant: Hashable = None
+        self._asked_at = self._another_asked_at = -math.inf
+
+    def note(self, tenant: Hashable) -> None:
+        """Keeps that a tenant asks now."""
+        if tenant != self._tenant:
+            self._tenant, self._another_asked_at = tenant, self._asked_at
+        self._asked_at = time.monotonic()
+
+    def has_others(self, tenant: Hashable) -> bool:
+        """Whether any other tenant has asked of late."""
+        asked_at = self._another_asked_at if tenant == self._tenant else self._asked_at
+        return time.monotonic() - asked_at < self._seconds
 
 
 class FairSlots:
@@ -19,6 +45,11 @@ class FairSlots:
     A free slot goes to the waiting tenant that holds the fewest, among equals to the one that has waited longest for its turn. A
     lone tenant may hold all `slots`. The `spare` ones beyond them are for tenants that hold none: such a tenant begins at once
     even while another one fills all slots, and no slot has to be kept free for it.
+
+    A tenant with a crowd would still take all of the processor that others leave between two of their requests, and each of these
+    would find it busy. Where `recent` tenants are known, a tenant that has a crowd waiting while another one is active therefore
+    rests after each use, for as long as it took: it uses half of the time. Strangers have nothing in common but that nobody knows
+    them: each member of theirs rests alone.
     """
 
     def __init__(
@@ -29,8 +60,11 @@ class FairSlots:
         per_tenant: int | None = None,
         beside_others: int | None = None,
         max_waiting: int | None = None,
+        recent: RecentTenants | None = None,
+        rests: bool = True,
     ) -> None:
-        """A tenant holds at most `per_tenant` slots, and gets no more than `beside_others` while another tenant holds one.
+        """A tenant holds at most `per_tenant` slots, and gets no more than `beside_others` for a crowd while another tenant is
+        active: holds one, or has asked of late. Without `rests`, who uses a slot sees to rests itself.
 
         `max_waiting` limits the queue of each tenant, so that no tenant fills the queue of another.
         """
@@ -39,6 +73,9 @@ class FairSlots:
         self._per_tenant = per_tenant or slots
         self._beside_others = beside_others or self._per_tenant
         self._max_waiting = max_waiting
+        self._recent = recent
+        self._has_rests = rests and recent is not None
+        self._rests: dict[Hashable, asyncio.TimerHandle] = {}
         self._of_tenants: Counter[Hashable] = Counter()
         self._of_members: Counter[tuple[Hashable, Hashable]] = Counter()
         self._queues: dict[Hashable, dict[Hashable, deque[asyncio.Future[None]]]] = {}
@@ -62,17 +99,18 @@ class FairSlots:
         return self._waiting[tenant] > 0
 
     def is_crowding(self, tenant: Hashable) -> bool:
-        """Whether more of a tenant waits while another tenant has a slot."""
-        return self.has_waiting(tenant) and self.in_use > self.in_use_of(tenant)
+        """Whether a crowd of a tenant waits while another tenant is active."""
+        return self._waiting[tenant] >= MIN_CROWD and self._has_others(tenant)
 
     @asynccontextmanager
     async def hold(self, tenant: Hashable, member: Hashable) -> AsyncIterator[None]:
         """Holds a slot during the block, after waiting for it; raises `Throttled` if too much of the tenant waits already."""
         await self.acquire(tenant, member)
+        began_at = time.monotonic()
         try:
             yield
         finally:
-            self.give_back(tenant, member)
+            self.give_back(tenant, member, time.monotonic() - began_at)
 
     async def acquire(self, tenant: Hashable, member: Hashable) -> None:
         """Takes a slot, after waiting for it; the caller gives it back."""
@@ -81,14 +119,16 @@ class FairSlots:
 
     def take(self, tenant: Hashable, member: Hashable) -> bool:
         """Takes a slot if there is one now; the caller gives it back. It overtakes nobody: who waits could not have it either."""
-        if not self._may_take(tenant):
+        if not self._may_take(tenant) or _rester(tenant, member) in self._rests:
             return False
         self._of_tenants[tenant] += 1
         self._of_members[tenant, member] += 1
         return True
 
-    def give_back(self, tenant: Hashable, member: Hashable) -> None:
-        """Frees a slot, and passes it to whoever is next."""
+    def give_back(self, tenant: Hashable, member: Hashable, used_seconds: float = 0) -> None:
+        """Frees a slot that was used for this time, and passes it to whoever is next."""
+        if used_seconds and self._has_rests and self.is_crowding(tenant):
+            self._rest(_rester(tenant, member), used_seconds)
         self._of_tenants[tenant] -= 1
         self._of_members[tenant, member] -= 1
         if self._of_members[tenant, member] == 0:
@@ -99,8 +139,22 @@ class FairSlots:
 
     def _may_take(self, tenant: Hashable) -> bool:
         tenants_slots = self._of_tenants[tenant]
-        limit = self._per_tenant if self.in_use == tenants_slots else self._beside_others
+        limit = self._beside_others if self.is_crowding(tenant) else self._per_tenant
         return tenants_slots < limit and self.in_use < (self._slots if tenants_slots else self.capacity)
+
+    def _has_others(self, tenant: Hashable) -> bool:
+        """Whether another tenant is active."""
+        return self.in_use > self._of_tenants[tenant] or (self._recent is not None and self._recent.has_others(tenant))
+
+    def _rest(self, rester: Hashable, seconds: float) -> None:
+        """Gives a tenant, or a stranger, no slot for some time."""
+        if rester in self._rests:
+            self._rests[rester].cancel()
+        self._rests[rester] = asyncio.get_running_loop().call_later(seconds, self._end_rest, rester)
+
+    def _end_rest(self, rester: Hashable) -> None:
+        del self._rests[rester]
+        self._admit()
 
     async def _wait(self, tenant: Hashable, member: Hashable) -> None:
         """Returns with a slot. A waiter that is cancelled leaves the queue, or passes on the slot that it was just given."""
@@ -131,12 +185,10 @@ class FairSlots:
     def _next(self) -> tuple[Hashable, Hashable] | None:
         """The waiting tenant and member whose turn it is. Sorting is stable: among equals, the order of the queues decides."""
         for tenant in sorted(self._queues, key=self.in_use_of):
-            if self._may_take(tenant):
-                return tenant, self._next_member(tenant)
+            members = [member for member in self._queues[tenant] if _rester(tenant, member) not in self._rests]
+            if members and self._may_take(tenant):
+                return tenant, min(members, key=lambda member: self._of_members[tenant, member])
         return None
-
-    def _next_member(self, tenant: Hashable) -> Hashable:
-        return min(self._queues[tenant], key=lambda member: self._of_members[tenant, member])
 
     def _leave(self, tenant: Hashable, member: Hashable, turn: asyncio.Future[None]) -> None:
         """Takes a waiter out of its queue; what is left of its member and its tenant goes behind the others."""
@@ -150,3 +202,8 @@ class FairSlots:
             self._queues[tenant] = members
         else:
             del self._waiting[tenant]
+
+
+def _rester(tenant: Hashable, member: Hashable) -> Hashable:
+    """Who rests: a tenant with all its members, or one of the strangers."""
+    return (tenant, member) if tenant is STRANGERS else tenant

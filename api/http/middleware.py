@@ -20,6 +20,7 @@ from api.http.strict_json import CONTROL
 from api.http.turns import RequestTurns
 from api.http.unread_answers import LONG_BYTES, UnreadAnswers
 from api.schemas.languages import Text, say
+from warehouse.fair_slots import RecentTenants
 from warehouse.logs import describe
 from warehouse.settings import Settings
 
@@ -41,10 +42,10 @@ log = structlog.get_logger("api")
 class Middleware:
     """Wraps the app. Each request has an `Exchange`, which tracks what has been sent."""
 
-    def __init__(self, app: ASGIApp, settings: Settings, exchanges: "Exchanges") -> None:
+    def __init__(self, app: ASGIApp, settings: Settings, exchanges: "Exchanges", recent: RecentTenants) -> None:
         self.app = app
         self.settings = settings
-        self.turns = RequestTurns()
+        self.turns = RequestTurns(recent)
         self.exchanges = exchanges
         self.unread_answers = UnreadAnswers(settings.unread_answers_per_tenant, settings.unread_bytes_per_tenant)
 

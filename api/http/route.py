@@ -2,7 +2,8 @@
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager, nullcontext
 from email.message import Message as Header
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
@@ -15,7 +16,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 
 from api.http import strict_json
-from api.http.asker import STRANGERS, asker, set_asker
+from api.http.asker import asker, set_asker
 from api.http.authorization import needs_of
 from api.http.errors import Problem, wrong
 from api.http.mistakes import NOTHING, mistake
@@ -94,7 +95,7 @@ class StrictRequest(Request):
         try:
             if len(body) <= MAX_INLINE_BYTES:
                 return strict_json.parse(body)
-            async with self.app.state.services.parsers.hold(*asker()):
+            async with nullcontext() if _takes_large(self) else self.app.state.services.large_bodies.hold(*asker()):
                 return await run_in_threadpool(strict_json.parse, body)
         except strict_json.NotStrictJson as error:
             raise _not_json(error) from error
@@ -134,7 +135,6 @@ class KontorRoute(APIRoute):
         async def check_and_handle(request: Request) -> Response:
             if self.unique_id in request.app.state.services.settings.retired_operations:
                 raise Problem(410)
-            set_asker(STRANGERS, self.path)
             choice = begin_choice(request.scope["headers"])
             if needs is not None:
                 await needs.check(request)
@@ -144,7 +144,8 @@ class KontorRoute(APIRoute):
                 refuse_repeated(request.query_params.multi_items())
             if takes_json and request.headers.get("content-type") is not None:
                 require_content_type(request.headers, JSON)
-            response = await run(StrictRequest(request.scope, request.receive))
+            async with large_body_slot(request):
+                response = await run(StrictRequest(request.scope, request.receive))
             if request.method == "GET" and needs is not None:
                 response = with_etag(request, response)
             if choice.is_used:
@@ -162,6 +163,23 @@ class KontorRoute(APIRoute):
                 return await handle(request)
 
         return check_and_handle
+
+
+@asynccontextmanager
+async def large_body_slot(request: Request) -> AsyncIterator[None]:
+    """Holds a slot from before a large body is read until its request is handled: what is parsed takes up to fifty times the
+    memory of the text, and would otherwise wait in any number for what comes next.
+    """
+    async with request.app.state.services.large_bodies.hold(*asker()) if _takes_large(request) else nullcontext():
+        yield
+
+
+def _takes_large(request: Request) -> bool:
+    """Whether a request may bring a large body, on a route that accepts such. These wait for no bank."""
+    extra = getattr(request.scope.get("route"), "openapi_extra", None) or {}
+    declared = request.headers.get("content-length", "0")
+    is_short = "transfer-encoding" not in request.headers and declared.isdigit() and int(declared) <= MAX_INLINE_BYTES
+    return bool(extra.get(LARGE)) and not is_short
 
 
 def router(prefix: str, tag: str) -> APIRouter:

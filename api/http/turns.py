@@ -12,18 +12,21 @@ only, never about access. All that are not known, and all requests without such 
 
 import asyncio
 import hashlib
+import time
 from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
 
 from cachetools import LRUCache
 
-from api.http.asker import STRANGERS
-from warehouse.fair_slots import FairSlots
+from api.http.asker import set_asker
+from warehouse.fair_slots import STRANGERS, FairSlots, RecentTenants
 
 REQUESTS_AT_ONCE = 3
 SPARE_REQUESTS = 4
 MAX_TURN_SECONDS = 0.05
 MAX_TOKENS = 20_000
+HEALTH = "/health"
+"""Who asks for it never rests: it costs next to nothing, and whoever watches the service must not wait for others who do."""
 
 
 class RequestTurn:
@@ -31,6 +34,7 @@ class RequestTurn:
 
     def __init__(self, slots: FairSlots, tenant: Hashable, member: Hashable) -> None:
         self._slots, self._tenant, self._member, self._ended = slots, tenant, member, False
+        self._began_at = time.monotonic()
         self._timer = asyncio.get_running_loop().call_later(MAX_TURN_SECONDS, self.end)
 
     def end(self) -> None:
@@ -38,14 +42,16 @@ class RequestTurn:
         if not self._ended:
             self._ended = True
             self._timer.cancel()
-            self._slots.give_back(self._tenant, self._member)
+            used_seconds = 0 if self._member == HEALTH else time.monotonic() - self._began_at
+            self._slots.give_back(self._tenant, self._member, used_seconds)
 
 
 class RequestTurns:
     """The turns of one worker."""
 
-    def __init__(self) -> None:
-        self.slots = FairSlots(REQUESTS_AT_ONCE, spare=SPARE_REQUESTS, beside_others=1)
+    def __init__(self, recent: RecentTenants) -> None:
+        self._recent = recent
+        self.slots = FairSlots(REQUESTS_AT_ONCE, spare=SPARE_REQUESTS, beside_others=1, recent=recent)
         self._tenants: LRUCache[bytes, Hashable] = LRUCache(MAX_TOKENS)
 
     @asynccontextmanager
@@ -54,6 +60,9 @@ class RequestTurns:
         digest = hashlib.sha256(authorization).digest() if authorization else b""
         tenant = self._tenants.get(digest, STRANGERS)
         member = path if tenant is STRANGERS else digest
+        set_asker(tenant, member)
+        if tenant is not STRANGERS:
+            self._recent.note(tenant)
         await self.slots.acquire(tenant, member)
         turn = RequestTurn(self.slots, tenant, member)
         try:

@@ -20,7 +20,7 @@ from multiprocessing.connection import Connection
 import structlog
 import uvicorn
 
-SWITCH_SECONDS = 0.001
+SWITCH_SECONDS = 0.0002
 """After this time a computing thread lets the event loop go on, which it needs several times for each request. Python's own
 five milliseconds make every request wait that often while somebody's analyses are computed.
 """

@@ -17,7 +17,8 @@ from starlette.responses import RedirectResponse, Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from api.http.responses import json_response
+from api.http import strict_json
+from api.http.route import JSON
 from api.openapi import document as openapi
 from api.services import Services
 
@@ -33,12 +34,18 @@ INLINE_SCRIPT = re.compile(rb"<script>(.*?)</script>", re.S)
 
 def install(app: FastAPI) -> None:
     """Adds /docs and /openapi.json to an app."""
-    document: dict[str, object] = {}
+    contents: list[bytes] = []
+
+    def write_document(services: Services) -> bytes:
+        """The document as JSON. It takes almost a second the first time, and is kept."""
+        if not contents:
+            contents.append(strict_json.render(openapi.build(app, services.settings), services.zone))
+        return contents[0]
 
     async def get_document(request: Request) -> Response:
         services: Services = request.app.state.services
-        document.update(document or openapi.build(app, services.settings))
-        return json_response(services.zone, document)
+        content = contents[0] if contents else await services.in_thread(write_document, services)
+        return Response(content, media_type=JSON)
 
     async def get_page(_request: Request) -> Response:
         page = get_swagger_ui_html(

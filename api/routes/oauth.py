@@ -8,7 +8,7 @@ from fastapi import Request
 from starlette.responses import Response
 
 from api.http import metrics
-from api.http.asker import STRANGERS, set_asker
+from api.http.asker import name_stranger, set_asker
 from api.http.errors import Problem
 from api.http.mistakes import CHOICE, Mistake, closest, missing
 from api.http.responses import json_response
@@ -35,7 +35,7 @@ def _form(model: type[TokenForm] | type[RevokeForm]) -> dict[str, Any]:
 async def issue_token(request: Request, services: AppServices) -> Response:
     """Issues a token: of the client itself (`client_credentials`), or of a user through the client (`password`)."""
     username, secret = _basic(request)
-    set_asker(STRANGERS, username)
+    name_stranger(username)
     fields = await StrictRequest(request.scope, request.receive).fields()
     grant = _grant(fields)
     requested_scopes = set(fields["scope"].split()) if "scope" in fields else None
@@ -61,7 +61,7 @@ async def issue_token(request: Request, services: AppServices) -> Response:
 async def revoke_token(request: Request, services: AppServices) -> Response:
     """Ends a token of the client. Always answers 200 to a client that has identified itself, whatever the token."""
     username, secret = _basic(request)
-    set_asker(STRANGERS, username)
+    name_stranger(username)
     token = (await StrictRequest(request.scope, request.receive).fields()).get("token", "")
     await services.in_thread(logins.revoke, services.database, services.settings, username, secret, token)
     return Response(headers=UNCACHED)

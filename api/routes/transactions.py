@@ -140,7 +140,7 @@ async def write_rows(
 ) -> tuple[JsonListWriter, Row | None]:
     """The list of the bodies of all rows, and the row after which the next page begins, if there is one. Batches are read and
     written in turn, so that the event loop works as much for each tenant. A tenant with a crowd of lists rests after each batch
-    while others have one: as long as the batch took.
+    while others are active: as long as the batch took.
     """
     writer, last_row, has_more, is_at_end = JsonListWriter(), None, False, False
     while not is_at_end:

@@ -1,15 +1,18 @@
 """Turns of requests on the event loop: a crowd of one tenant does not delay another, and nobody who waits long blocks anybody."""
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Hashable
 from typing import Any
 
 import pytest
 
 from api.http import turns
+from api.http.asker import asker
 from api.http.turns import REQUESTS_AT_ONCE, SPARE_REQUESTS, RequestTurns
+from warehouse.fair_slots import STRANGERS, FairSlots, RecentTenants
 
 CROWD = 50
+RECENT_SECONDS = 3600
 
 
 async def settle() -> None:
@@ -21,7 +24,7 @@ class Requests:
     """Requests that last until the test lets them end."""
 
     def __init__(self) -> None:
-        self.turns = RequestTurns()
+        self.turns = RequestTurns(RecentTenants(RECENT_SECONDS))
         self.begun: list[str] = []
         self.end = asyncio.Event()
         self.tasks: list[asyncio.Task[None]] = []
@@ -93,7 +96,7 @@ def test_requests_that_wait_for_nothing_do_not_all_run_in_one_round(monkeypatch:
     """Also without a token, as those of a crowd that asks for `/health`: between any few of them, others can be served."""
 
     async def check() -> None:
-        request_turns, ended = RequestTurns(), 0
+        request_turns, ended = RequestTurns(RecentTenants(RECENT_SECONDS)), 0
 
         async def request() -> None:
             nonlocal ended
@@ -110,5 +113,42 @@ def test_requests_that_wait_for_nothing_do_not_all_run_in_one_round(monkeypatch:
         await asyncio.gather(*tasks)
         await settle()
         assert request_turns.slots.in_use == 0
+
+    run(check(), monkeypatch)
+
+
+def test_before_its_token_is_checked_a_request_asks_for_the_tenant_that_had_it_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def check() -> None:
+        request_turns = RequestTurns(RecentTenants(RECENT_SECONDS))
+        request_turns.remember(b"a", "tenant A")
+        for token, path, tenant in ((b"a", "/path", "tenant A"), (b"guess", "/path", STRANGERS), (b"", "/health", STRANGERS)):
+            async with request_turns.begin(token, path):
+                assert asker()[0] == tenant
+                assert (asker()[1] == path) == (tenant is STRANGERS)
+
+    run(check(), monkeypatch)
+
+
+class RecordingSlots(FairSlots):
+    """Slots that keep for how long each was used."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.uses: list[float] = []
+
+    def give_back(self, tenant: Hashable, member: Hashable, used_seconds: float = 0) -> None:
+        self.uses.append(used_seconds)
+        super().give_back(tenant, member, used_seconds)
+
+
+@pytest.mark.parametrize(("path", "counts"), [("/health", False), ("/docs", True)])
+def test_who_asks_for_health_has_used_nothing_and_never_rests(path: str, counts: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def check() -> None:
+        request_turns = RequestTurns(RecentTenants(RECENT_SECONDS))
+        request_turns.slots = slots = RecordingSlots()
+        async with request_turns.begin(b"", path):
+            await settle()
+        await settle()
+        assert [use > 0 for use in slots.uses] == [counts]
 
     run(check(), monkeypatch)

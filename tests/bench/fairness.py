@@ -27,7 +27,7 @@ from pipelines.banks.demo import DemoBank
 from pipelines.context import Context
 from tests.bench import costly, ending
 from tests.bench.costly import Kind, Side
-from tests.bench.crowd import Observed, Observer, run_crowd, run_observer
+from tests.bench.crowd import CrowdResult, Observed, Observer, run_crowd, run_observer
 from tests.support.stack import Stack, running_stack
 from warehouse.settings import Settings
 from warehouse.stores import providers
@@ -55,6 +55,8 @@ class Result:
     same_p95: float | None
     quiet_same_p95: float | None
     statuses: dict[str, int]
+    idle_share: float
+    """Which part of the crowd's answers left its connection without a request in flight: the crowd was no longer of 200."""
     failures: dict[str, int]
     workers_replaced: int
 
@@ -107,23 +109,26 @@ def _measure(stack: Stack, kind: Kind, quiet: Side, seconds: float, turns: int) 
     port, workers = int(stack.base_url.rpartition(":")[2]), _workers(stack)
     _run(lambda pipe: (run_observer, (observer, port, 1.0, pipe)))
     slices: dict[bool, list[Observed]] = {False: [], True: []}
-    statuses: Counter[str] = Counter()
+    crowds: list[CrowdResult] = []
     for _ in range(turns):
         for is_crowded in (False, True):
-            observed, counted = _slice(observer, kind if is_crowded else None, port, seconds)
+            observed, crowd = _slice(observer, kind if is_crowded else None, port, seconds)
             slices[is_crowded].append(observed)
-            statuses += counted
+            crowds += [crowd] if crowd else []
         _settle(stack)
-    return _summary(kind.name, slices, statuses, len(workers - _workers(stack)))
+    return _summary(kind.name, slices, crowds, len(workers - _workers(stack)))
 
 
-def _slice(observer: Observer, kind: Kind | None, port: int, seconds: float) -> tuple[Observed, Counter[str]]:
+def _slice(observer: Observer, kind: Kind | None, port: int, seconds: float) -> tuple[Observed, CrowdResult | None]:
     """What was observed for some seconds, and what a crowd got meanwhile. The crowd comes first and goes last."""
-    crowd = _start(lambda pipe: (run_crowd, (kind.crowd, port, seconds + 2, pipe))) if kind else None
-    if crowd:
-        crowd[0].join(1)
-    observed = _run(lambda pipe: (run_observer, (observer, port, seconds, pipe)))
-    return observed, _result(*crowd) if crowd else Counter()
+    if kind is None:
+        return _run(lambda pipe: (run_observer, (observer, port, seconds, pipe))), None
+    stop = SPAWN.Event()
+    process, pipe = _start(lambda there: (run_crowd, (kind.crowd, port, stop, there)))
+    _received(process, pipe)  # all of the crowd have asked
+    observed = _run(lambda there: (run_observer, (observer, port, seconds, there)))
+    stop.set()
+    return observed, _result(process, pipe)
 
 
 def _settle(stack: Stack) -> None:
@@ -160,18 +165,23 @@ def _start(work: Callable[[Any], tuple[Any, tuple[Any, ...]]]) -> tuple[Any, Any
 
 
 def _result(process: Any, pipe: Any) -> Any:
-    if not pipe.poll(PATIENCE_SECONDS):
-        process.kill()
-        sys.exit("no result of a process that asks")
-    result = pipe.recv()
+    result = _received(process, pipe)
     process.join()
     return result
 
 
-def _summary(name: str, slices: dict[bool, list[Observed]], statuses: Counter[str], replaced: int) -> Result:
+def _received(process: Any, pipe: Any) -> Any:
+    if not pipe.poll(PATIENCE_SECONDS):
+        process.kill()
+        sys.exit("no result of a process that asks")
+    return pipe.recv()
+
+
+def _summary(name: str, slices: dict[bool, list[Observed]], crowds: list[CrowdResult], replaced: int) -> Result:
     def of(is_crowded: bool, series: str) -> list[float]:
         return sorted(1000 * wait for observed in slices[is_crowded] for wait in getattr(observed, series))
 
+    statuses: Counter[str] = sum((crowd.statuses for crowd in crowds), Counter())
     failures: Counter[str] = sum((observed.failures for observed in slices[True]), Counter())
     has_same = bool(of(True, "same"))
     return Result(
@@ -186,6 +196,7 @@ def _summary(name: str, slices: dict[bool, list[Observed]], statuses: Counter[st
         same_p95=_share(of(True, "same"), 0.95) if has_same else None,
         quiet_same_p95=_share(of(False, "same"), 0.95) if has_same else None,
         statuses=dict(statuses),
+        idle_share=sum(crowd.idle_answers for crowd in crowds) / max(1, statuses.total()),
         failures=dict(failures),
         workers_replaced=replaced,
     )
@@ -198,7 +209,8 @@ def _share(waits: Sequence[float], share: float) -> float:
 
 def _shown(result: Result) -> str:
     return ", ".join(
-        f"{name} {value:.0f}" if isinstance(value, float) else f"{name} {value}" for name, value in asdict(result).items()
+        f"{name} {value:.{2 if value < 1 else 0}f}" if isinstance(value, float) else f"{name} {value}"
+        for name, value in asdict(result).items()
     )
 
 

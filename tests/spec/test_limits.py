@@ -85,7 +85,7 @@ async def short() -> Response:
 async def fill(caller: Annotated[Caller, needs(None, TokenKind.ANY)], services: AppServices) -> Response:
     """The caller's tenant takes all slots that it can get."""
     lanes = (services.passwords.slots, services.changes.slots)
-    for slots in (services.list_connections, services.computations, services.threads, services.parsers, *lanes):
+    for slots in (services.list_connections, services.computations, services.threads, services.large_bodies, *lanes):
         while slots.take(caller.tenant_id, None):
             filled.append(slots)
     return Response()
@@ -400,7 +400,7 @@ def test_every_route_takes_its_turn(stack: Stack, r1: TenantUnderTest) -> None:
         "list_connections": [("GET", bookings, None)],
         "computations": [*analyses, ("GET", f"{bookings}?tag=categories", None), ("POST", tags, []), ("POST", platform, {})],
         "changes": [("POST", bookings, []), ("DELETE", f"{CUSTOMER}/bankzugaenge", None)],
-        "threads": [("GET", "/providers/v2", None), ("GET", f"{CUSTOMER}/bankzugaenge", None)],
+        "threads": [("GET", path, None) for path in ("/providers/v2", f"{CUSTOMER}/bankzugaenge", "/openapi.json")],
     }
     form = {"grant_type": "password", "username": customer.username, "password": PASSWORD}
     with serving(stack) as http:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from warehouse.errors import Throttled
-from warehouse.fair_slots import FairSlots
+from warehouse.fair_slots import MIN_CROWD, STRANGERS, FairSlots, RecentTenants
 
 
 class Work:
@@ -197,3 +197,119 @@ def test_no_slot_is_lost_or_used_twice_whatever_happens(moves: list[tuple[str, s
 
 def finish(run: Coroutine[Any, Any, None]) -> None:
     asyncio.run(asyncio.wait_for(run, 30))
+
+
+LONG_SECONDS = 3600
+CROWD = [f"A{number}" for number in range(MIN_CROWD)]
+
+
+def recent_tenants(*tenants: str) -> RecentTenants:
+    recent = RecentTenants(LONG_SECONDS)
+    for tenant in tenants:
+        recent.note(tenant)
+    return recent
+
+
+def begun_after(used_seconds: float, waiting: int, recent: RecentTenants, **options: Any) -> list[str]:
+    """Which of a tenant begin after one that has used the only slot for this time, while so many of the tenant wait."""
+
+    async def run() -> list[str]:
+        slots = FairSlots(1, spare=1, recent=recent, **options)
+        assert slots.take("A", "A")
+        work = Work(slots)
+        await work.start(*CROWD[:waiting])
+        slots.give_back("A", "A", used_seconds)
+        await settle()
+        begun = list(work.begun)
+        await work.start("B1")
+        assert work.begun[-1] == "B1", "another tenant begins at once"
+        for task in work.tasks.values():
+            task.cancel()
+        return begun
+
+    return asyncio.run(run())
+
+
+def test_a_tenant_with_a_crowd_rests_while_another_is_active() -> None:
+    assert begun_after(LONG_SECONDS, MIN_CROWD, recent_tenants("B", "A")) == []
+
+
+@pytest.mark.parametrize(
+    ("used_seconds", "waiting", "tenants", "rests"),
+    [
+        (LONG_SECONDS, MIN_CROWD, ["A"], True),
+        (LONG_SECONDS, MIN_CROWD - 1, ["B", "A"], True),
+        (0, MIN_CROWD, ["B", "A"], True),
+        (LONG_SECONDS, MIN_CROWD, ["B", "A"], False),
+    ],
+    ids=["it is alone", "few wait", "the use cost nothing", "the user of the slot sees to rests"],
+)
+def test_a_tenant_does_not_rest_when(used_seconds: float, waiting: int, tenants: list[str], rests: bool) -> None:
+    assert begun_after(used_seconds, waiting, recent_tenants(*tenants), rests=rests) == ["A0"]
+
+
+def test_after_its_rest_a_crowd_goes_on() -> None:
+    async def run() -> None:
+        slots = FairSlots(1, recent=recent_tenants("B", "A"))
+        assert slots.take("A", "A")
+        work = Work(slots)
+        await work.start(*CROWD)
+        slots.give_back("A", "A", 0.001)
+        async with asyncio.timeout(30):
+            while not work.begun:
+                await asyncio.sleep(0.001)
+        await work.end_in_turn()
+        assert work.begun == CROWD
+
+    asyncio.run(run())
+
+
+def test_a_stranger_with_a_crowd_rests_alone() -> None:
+    async def run() -> None:
+        slots, begun = FairSlots(1, recent=recent_tenants("B")), []
+
+        async def ask(path: str) -> None:
+            async with slots.hold(STRANGERS, path):
+                begun.append(path)
+
+        assert slots.take(STRANGERS, "/crowded")
+        tasks = [asyncio.ensure_future(ask("/crowded")) for _ in range(MIN_CROWD)]
+        await settle()
+        slots.give_back(STRANGERS, "/crowded", LONG_SECONDS)
+        await ask("/quiet")
+        assert begun == ["/quiet"]
+        for task in tasks:
+            task.cancel()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(("tenants", "begun"), [(["A"], ["A0"]), (["B", "A"], [])], ids=["it is alone", "another is active"])
+def test_a_crowd_gets_fewer_slots_while_another_is_active(tenants: list[str], begun: list[str]) -> None:
+    async def run() -> None:
+        work = Work(FairSlots(2, beside_others=1, recent=recent_tenants(*tenants)))
+        assert work.slots.take("A", "A")
+        assert work.slots.take("A", "A")
+        await work.start(*CROWD)
+        work.slots.give_back("A", "A")
+        await settle()
+        assert work.begun == begun
+        for task in work.tasks.values():
+            task.cancel()
+
+    asyncio.run(run())
+
+
+def test_who_asked_long_ago_is_no_longer_active() -> None:
+    recent = RecentTenants(0)
+    recent.note("B")
+    recent.note("A")
+    assert not recent.has_others("A")
+
+
+@pytest.mark.parametrize(
+    ("tenants", "others"), [([], ""), (["A"], "BC"), (["A", "A"], "BC"), (["A", "B"], "ABC"), (["B", "A", "A"], "ABC")]
+)
+def test_others_are_all_but_oneself(tenants: list[str], others: str) -> None:
+    recent = recent_tenants(*tenants)
+    assert "".join(tenant for tenant in "ABC" if recent.has_others(tenant)) == others
