@@ -35,6 +35,7 @@ from pipelines.banks.base import Connector
 from pipelines.banks.connectors import connectors
 from pipelines.operations import Survey
 from pipelines.results import live
+from pipelines.results.live import RecentDocuments
 from pipelines.results.tags import RecentTags
 from warehouse import logs, patience
 from warehouse.errors import Busy, KontorError, TooLate
@@ -213,6 +214,7 @@ class Services:
     """The threads of `tagging`; see `compute`."""
     response_cache: ResponseCache
     recent_tags: RecentTags
+    recent_documents: RecentDocuments
     background: list[asyncio.Task[None]] = field(default_factory=list)
 
     @classmethod
@@ -263,6 +265,7 @@ class Services:
             computations=FairSlots(COMPUTATIONS_AT_ONCE, spare=SPARE_SLOTS, max_waiting=MAX_WAITING_COMPUTATIONS, recent=recent),
             response_cache=ResponseCache(),
             recent_tags=RecentTags(),
+            recent_documents=RecentDocuments(),
         )
 
     @property

@@ -12,7 +12,7 @@ from analytics.analyses.life_events.evidence import OTHER_INCOME, EventEvidence,
 from analytics.analyses.life_events.months import large_incomes, last_months, monthly_incomes, sum_months
 from analytics.analyses.life_events.words import WAGE_KINDS
 from analytics.analyses.snapshot import Snapshot
-from analytics.frames import SALES_TRIGGERS, checked
+from analytics.frames import SALES_TRIGGERS, checked, collected
 
 INCOME_MONTHS, HIGH_INCOME_CENTS = 3, 320_000
 MIN_HISTORY_MONTHS, MIN_ACTIVE_CONTRACTS = 12, 3
@@ -245,7 +245,7 @@ def _triggers(
     event_date: pl.Expr | None = None,
 ) -> pl.DataFrame:
     """The rows as triggers, known since `day`; what happened did so on the same day unless `event_date` says otherwise."""
-    return frame.select(
+    trigger_rows = frame.lazy().select(
         "user",
         item=pl.lit(item) if isinstance(item, str) else item,
         trigger_date=day,
@@ -254,4 +254,5 @@ def _triggers(
         confidence=confidence,
         reason=reason,
         bookings=bookings.fill_null([]),
-    ).cast(SALES_TRIGGERS)
+    )
+    return collected(trigger_rows.cast(SALES_TRIGGERS))

@@ -6,6 +6,7 @@ On demand and with regular expressions: only regular payments are asked.
 import polars as pl
 
 from analytics.bank_text import sepa
+from analytics.frames import collected
 
 MIN_NUMBER_CHARACTERS = 5
 """A value with fewer letters and digits is no number of a contract."""
@@ -55,9 +56,14 @@ def written_numbers(purposes: pl.Series) -> tuple[pl.Series, pl.Series]:
 
     Dates and the numbers of invoices are no part of them.
     """
-    texts = sepa.fields(purposes, ("remittance",)).to_series()
-    contract, customer = (_written_number(purposes, texts, pattern) for pattern in (_WRITTEN_CONTRACT, _WRITTEN_CUSTOMER))
+    contract, customer = _written_numbers(purposes, (_WRITTEN_CONTRACT, _WRITTEN_CUSTOMER))
     return contract, customer
+
+
+def customer_number(purposes: pl.Series) -> pl.Series:
+    """The number of the customer or member alone, as `written_numbers` has it."""
+    (customer,) = _written_numbers(purposes, (_WRITTEN_CUSTOMER,))
+    return customer
 
 
 def billing_span(purposes: pl.Series) -> pl.DataFrame:
@@ -111,9 +117,19 @@ def _remittances(purposes: pl.Series) -> pl.Series:
     return sepa.fields(purposes, ("remittance",)).to_series().str.to_lowercase()
 
 
-def _written_number(purposes: pl.Series, texts: pl.Series, pattern: str) -> pl.Series:
-    """What the pattern finds, without a date behind it, where that is a number."""
-    raw = texts.str.extract(pattern, 1).str.replace(_GLUED_DATE, "").str.strip_chars(" ./-")
+def _written_numbers(purposes: pl.Series, patterns: tuple[str, ...]) -> list[pl.Series]:
+    """What each pattern finds, without a date behind it, where that is a number."""
+    text = pl.col("remittance")
+    raw_numbers = sepa.fields(purposes, ("remittance",)).select(
+        text.str.extract(pattern, 1).str.replace(_GLUED_DATE, "").str.strip_chars(" ./-").alias(str(number))
+        for number, pattern in enumerate(patterns)
+    )
+    return [_where_number(purposes, raw) for raw in raw_numbers]
+
+
+def _where_number(purposes: pl.Series, raw: pl.Series) -> pl.Series:
+    if raw.null_count() == raw.len():
+        return raw
     is_number = _checked_number(purposes, raw.str.to_lowercase()).is_not_null()
     return pl.select(pl.when(is_number).then(raw)).to_series()
 
@@ -128,14 +144,15 @@ def _checked_number(purposes: pl.Series, raw: pl.Series) -> pl.Series:
     rows = raw.is_not_null().arg_true()
     if rows.is_empty():
         return raw
-    reference = sepa.fields(purposes[rows], ("eref",)).select(_alphanumeric(pl.col("eref"))).to_series()
-    values = pl.DataFrame({"raw": raw[rows].str.strip_chars(" ./-"), "eref": reference})
-    value = _alphanumeric(pl.col("raw"))
+    values = sepa.fields(purposes[rows], ("eref",)).lazy().with_columns(raw[rows].alias("raw"))
+    stripped_values = values.select(_alphanumeric(pl.col("eref")), raw=pl.col("raw").str.strip_chars(" ./-"))
     dated = pl.col("raw").str.contains(rf"^(?:[a-z]{{1,2}} )?(?:{_DATE}|\d{{4}}-\d\d-\d\d|20\d\d$|\d{{1,2}}[./]20\d\d$)")
     account = pl.col("value").str.contains(r"^[A-Z]{2}\d{18,}")
     own = (pl.col("value") == pl.col("eref")).fill_null(value=False)
     wrong = dated | account | (pl.col("value").str.len_chars() < MIN_NUMBER_CHARACTERS) | own
-    numbers = values.with_columns(value=value).select(pl.when(~wrong).then("value")).to_series()
+    numbers = collected(
+        stripped_values.with_columns(value=_alphanumeric(pl.col("raw"))).select(pl.when(~wrong).then("value"))
+    ).to_series()
     return pl.repeat(None, raw.len(), dtype=pl.String, eager=True).scatter(rows, numbers)
 
 

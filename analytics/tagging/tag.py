@@ -107,6 +107,11 @@ def tag_bookings(
     transactions: pl.DataFrame, products: pl.DataFrame, choices: pl.DataFrame, rules: pl.DataFrame, tagger: Tagger
 ) -> pl.DataFrame:
     """The tags of all bookings (frame `TAGGED`), in the order of the transactions."""
+    return checked(apply_corrections(recognise(transactions, products, tagger), transactions, choices, rules), TAGGED)
+
+
+def recognise(transactions: pl.DataFrame, products: pl.DataFrame, tagger: Tagger) -> pl.DataFrame:
+    """The same without the last step: the tags of bookings (frame `TAGGED`) that nobody has corrected."""
     transactions = transactions.rechunk()  # columns in several chunks would be merged again at every step
     keys = lines.keys(transactions)
     texts = transactions.select(lines.READ)
@@ -119,7 +124,7 @@ def tag_bookings(
     tagged_bookings = transactions.select("id", "user", "product").with_columns(
         keys, counterparties["counterparty_key"], *tags, *links
     )
-    return checked(apply_corrections(tagged_bookings.select(TAGGED.names()), transactions, choices, rules), TAGGED)
+    return checked(tagged_bookings, TAGGED)
 
 
 def tag_lines(read_lines: pl.DataFrame, tagger: Tagger) -> pl.DataFrame:

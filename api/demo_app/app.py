@@ -6,6 +6,7 @@ import logging
 import re
 import secrets
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from datetime import UTC, date, datetime
 from functools import cache, partial
 from pathlib import Path
@@ -199,8 +200,8 @@ async def correct(request: Request, tenant: DemoTenant) -> Response:
             if refused.status not in (400, 404, 409):
                 raise
             return await _booking(request, tenant, FAILURES["category"])
-    if is_live:
-        return await _overview(request, tenant, partnered=partnered)
+        if is_live:
+            return await _overview(request, tenant, visit=visit, partnered=partnered)
     return RedirectResponse(f"{ROOT}/overview?corrected=1#b-{quote(name, safe='')}", 303)
 
 
@@ -322,10 +323,11 @@ async def _overview(
     comparison: dict[str, Any] | None = None,
     problem: Notice | None = None,
     more_calls: list[Call] | None = None,
+    visit: DemoVisit | None = None,
     partnered: list[dict[str, Any]] | None = None,
 ) -> Response:
     max_bookings = _shown_bookings(request)
-    async with _visit(request, tenant) as visit:
+    async with nullcontext(visit) if visit else _visit(request, tenant) as visit:
         partnered = await views.load_partners(visit, max_bookings) if partnered is None else partnered
         answers = await views.load(visit, datetime.now(UTC).date(), partnered, max_bookings)
         calls = sorted([*visit.calls, *(more_calls or [])], key=lambda call: call.started_at)

@@ -38,7 +38,7 @@ from pipelines.results.documents.cashflow import DOCUMENT as CASHFLOW
 from pipelines.results.documents.cashflow import CashflowView
 from pipelines.results.documents.credit_risk import DOCUMENT as CREDIT_RISK
 from pipelines.results.english import english_document
-from pipelines.results.live import EMPTY_DOCUMENTS, FLOWS, ResultState, UserDocuments
+from pipelines.results.live import EMPTY_DOCUMENTS, FLOWS, ResultState
 from warehouse.lake.packing import unpack
 from warehouse.stores import results
 from warehouse.stores.callers import Caller
@@ -230,19 +230,22 @@ def _state(services: Services, caller: Caller, as_of: date | None) -> ResultStat
 
 
 async def _load(services: Services, caller: Caller, name: str, state: ResultState, view: CashflowView | None) -> CachedResponse:
-    """The precomputed response, or one computed now; the other analyses computed with it are cached too."""
+    """The precomputed response, or one computed now; what is written with it is cached too."""
     user_id, cache = user_of(caller), services.response_cache
     if state.as_of is None:
         return CachedResponse(state, EMPTY_DOCUMENTS[name], precomputed=False)
     is_default = view is None or view == CashflowView()
     source = name if is_default else FLOWS
-    response = cache.find(user_id, source, state) or await _precomputed(services, caller, source, state)
+    response = cache.find(user_id, source, state)
+    if response is None and services.recent_documents.find(user_id, state) is None:
+        response = await _precomputed(services, caller, source, state)
     if response is None:
-        documents = await services.compute(caller, _compute, services, caller, state)
-        for other, body in documents.contents.items():
-            cache.put(user_id, other, CachedResponse(documents.state, body, precomputed=False))
-        response = CachedResponse(documents.state, documents.contents[source], precomputed=False)
-    if not is_default and view is not None:
+        new_state, bodies = await services.compute(caller, _compute, services, caller, state, name, None if is_default else view)
+        responses = {other: CachedResponse(new_state, body, precomputed=False) for other, body in bodies.items()}
+        for other in responses if is_default else ():
+            cache.put(user_id, other, responses[other])
+        response = responses[name]
+    elif not is_default and view is not None:
         body = await services.compute(
             caller, live.make_cashflow_view, response.body, str(user_id), state.as_of, services.settings.base_url, view
         )
@@ -269,7 +272,16 @@ async def _is_published(services: Services, caller: Caller, state: ResultState) 
     return state.as_of is not None and await services.connections.one(results.IS_READY, values) is not None
 
 
-def _compute(services: Services, caller: Caller, state: ResultState) -> UserDocuments:
-    """All analyses of the caller, computed now."""
-    with reading_for(services, caller) as owner:
-        return live.make_documents(owner, services.settings.base_url, state.as_of, services.recent_tags)
+def _compute(
+    services: Services, caller: Caller, state: ResultState, name: str, view: CashflowView | None
+) -> tuple[ResultState, dict[str, bytes]]:
+    """The document of this name and those that are written with it, or a view of the cashflow, computed now; and their state."""
+    user_id, base_url = user_of(caller), services.settings.base_url
+    documents = services.recent_documents.find(user_id, state)
+    if documents is None:
+        with reading_for(services, caller) as owner:
+            documents = live.make_documents(owner, base_url, state.as_of, services.recent_tags)
+        services.recent_documents.put(user_id, documents)
+    if view is None:
+        return documents.state, documents.written_with(name)
+    return documents.state, {name: documents.cashflow(view)}

@@ -4,6 +4,7 @@ The bytes are the same either way; a test compares them.
 """
 
 import io
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -11,6 +12,7 @@ from hashlib import sha256
 from uuid import UUID
 
 import polars as pl
+from cachetools import LRUCache
 
 from analytics.analyses import suite
 from analytics.analyses.suite import Frames
@@ -21,7 +23,7 @@ from pipelines.results import tags
 from pipelines.results.documents.cashflow import DOCUMENT as CASHFLOW
 from pipelines.results.documents.cashflow import CashflowView
 from pipelines.results.documents.suite import NAMES as DOCUMENTS
-from pipelines.results.documents.suite import cashflow_document, nothing
+from pipelines.results.documents.suite import cashflow_document, names_with, nothing
 from pipelines.results.documents.suite import documents as written
 from pipelines.results.documents.tags import tag_writer
 from pipelines.results.version import code_version
@@ -34,6 +36,8 @@ FLOWS = "cashflow-frames"
 NAMES = (*DOCUMENTS, FLOWS)
 """The results that are stored for each user."""
 FRAMES = ("cashflow", "cashflow_predictions")
+MAX_RECENT_BYTES = 64 * 1024 * 1024
+"""The frames of a user with two thousand bookings take about a megabyte."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,79 @@ class UserDocuments:
     """All documents of one user, with the state that they were computed from."""
 
     state: ResultState
-    contents: Mapping[str, bytes]
+    contents: "WrittenOnDemand | Mapping[str, bytes]"
+
+    def written_with(self, name: str) -> dict[str, bytes]:
+        """The document of this name, and those that are written with it."""
+        contents = self.contents
+        return contents.written_with(name) if isinstance(contents, WrittenOnDemand) else {name: contents[name]}
+
+    def cashflow(self, requested_view: CashflowView) -> bytes:
+        """The cashflow document in the requested view."""
+        contents = self.contents
+        return contents.cashflow(requested_view) if isinstance(contents, WrittenOnDemand) else contents[CASHFLOW]
+
+
+class WrittenOnDemand(Mapping[str, bytes]):
+    """The documents of one user by name, each written from the frames of the analyses when it is asked for: one takes up to
+    sixty milliseconds, and few callers want them all.
+    """
+
+    def __init__(self, frames: Frames, user: str, as_of: date, base_url: str) -> None:
+        self._frames, self.user = frames, user
+        self._as_of = as_of_frame(user, as_of)
+        self._writer = tag_writer(base_url)
+
+    def __getitem__(self, name: str) -> bytes:
+        return self.written_with(name)[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(NAMES)
+
+    def __len__(self) -> int:
+        return len(NAMES)
+
+    def written_with(self, name: str) -> dict[str, bytes]:
+        """The document of this name, and those that are written with it."""
+        if name == FLOWS:
+            return {FLOWS: dict(_flows(self._frames, self._as_of))[self.user]}
+        return dict(written(self._writer, self._frames, self._as_of, names_with(name)))[self.user]
+
+    def cashflow(self, requested_view: CashflowView) -> bytes:
+        """The cashflow document in the requested view, as `make_cashflow_view` makes it from stored frames."""
+        documents = cashflow_document(self._writer, self._frames, self._as_of, requested_view)
+        return dict(documents).get(self.user, EMPTY_DOCUMENTS[CASHFLOW])
+
+    @property
+    def size_bytes(self) -> int:
+        """The memory that the frames take."""
+        return sum(int(frame.estimated_size()) for frame in self._frames.values())
+
+
+class RecentDocuments:
+    """The documents of users for whom something was computed last, so that the requests of a page compute the analyses once.
+    Limited by their bytes.
+    """
+
+    def __init__(self, max_bytes: int = MAX_RECENT_BYTES) -> None:
+        self._lock = threading.Lock()
+        self._documents: LRUCache[tuple[UUID, date | None], UserDocuments] = LRUCache(max_bytes, getsizeof=_size_bytes)
+
+    def find(self, user: UUID, state: ResultState) -> UserDocuments | None:
+        """The documents of a user, if they are of this state."""
+        with self._lock:
+            documents = self._documents.get((user, state.as_of))
+        return documents if documents is not None and documents.state == state else None
+
+    def put(self, user: UUID, documents: UserDocuments) -> None:
+        """Remembers the documents of a user, unless they alone are too large."""
+        with self._lock:
+            if _size_bytes(documents) <= self._documents.maxsize:
+                self._documents[user, documents.state.as_of] = documents
+
+
+def _size_bytes(documents: UserDocuments) -> int:
+    return documents.contents.size_bytes if isinstance(documents.contents, WrittenOnDemand) else 0
 
 
 @dataclass(frozen=True)
@@ -130,9 +206,11 @@ def make_documents(
         tagged_bookings, user_products = until(day, UserInputs.whole(owner), tags.tagger(owner.tenant))
     else:
         tagged_bookings, user_products = tags.tagged_bookings(owner, recent).bookings, products.whole(owner)
-    return UserDocuments(
-        state, make_documents_of(tagged_bookings, user_products, day, base_url) if tagged_bookings.height else EMPTY_DOCUMENTS
-    )
+    if tagged_bookings.is_empty():
+        return UserDocuments(state, EMPTY_DOCUMENTS)
+    user = str(tagged_bookings["user"][0])
+    frames = suite.analyse(tagged_bookings, user_products, as_of_frame(user, day))
+    return UserDocuments(state, WrittenOnDemand(frames, user, day, base_url))
 
 
 def make_cashflow_view(flows: bytes, user: str, as_of: date, base_url: str, requested_view: CashflowView) -> bytes:
@@ -174,10 +252,16 @@ def until(day: date | pl.Expr, inputs: UserInputs, tagger: Tagger) -> tuple[pl.D
 
 
 def _contents(frames: Frames, as_of: pl.DataFrame, base_url: str) -> Iterator[tuple[str, dict[str, bytes]]]:
+    documents = written(tag_writer(base_url), frames, as_of)
+    for (user, contents), (_, flows) in zip(documents, _flows(frames, as_of), strict=True):
+        yield user, {**contents, FLOWS: flows}
+
+
+def _flows(frames: Frames, as_of: pl.DataFrame) -> Iterator[tuple[str, bytes]]:
+    """For each user of the frame `AS_OF`, by id, the cashflow frames as they are stored."""
     flows = {name: frames[name].partition_by("user", as_dict=True) for name in FRAMES}
-    for user, contents in written(tag_writer(base_url), frames, as_of):
-        own = [flows[name].get((user,), frames[name].clear()) for name in FRAMES]
-        yield user, {**contents, FLOWS: _encode(own)}
+    for user in as_of["user"].sort():
+        yield user, _encode([flows[name].get((user,), frames[name].clear()) for name in FRAMES])
 
 
 def _encode(frames: list[pl.DataFrame]) -> bytes:

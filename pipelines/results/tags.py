@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
+from typing import TypeVar
 from uuid import UUID
 
 import polars as pl
@@ -14,7 +16,7 @@ import structlog
 
 from analytics import knowledge
 from analytics.bank_text import canonical
-from analytics.frames import CHOICES, PRODUCTS, RULES, TAGGED, TRANSACTIONS, checked
+from analytics.frames import CHOICES, LEDGER, PRODUCTS, RULES, TAGGED, TRANSACTIONS, checked
 from analytics.tagging import corrections, tag
 from analytics.tagging.line_cache import LineCache
 from analytics.tagging.tag import Tagger
@@ -170,12 +172,16 @@ class TaggedBookings:
 class RecentTags:
     """The tags that were computed last for requests of one process, so that the requests of a page compute them once.
 
+    Tags without corrections are kept apart, by a digest of what they are computed from: after a correction, which is the last
+    step of tagging, all steps before it need not be repeated.
+
     Only what committed transactions have stored may be remembered here: a revision that is taken back is given again.
     """
 
     def __init__(self, max_rows: int = MAX_RECENT_ROWS) -> None:
         self._max_rows = max_rows
         self._tags: dict[UUID, tuple[tuple[int, str], pl.DataFrame]] = {}
+        self._uncorrected: dict[UUID, tuple[tuple[bytes, str], pl.DataFrame]] = {}
         self._lock = threading.Lock()
 
     def find(self, user: UUID, revision: int, version: str) -> pl.DataFrame | None:
@@ -187,10 +193,31 @@ class RecentTags:
     def put(self, user: UUID, revision: int, version: str, tags: pl.DataFrame) -> None:
         """Remembers the tags of a user, and forgets the oldest of others if they are too many rows."""
         with self._lock:
-            self._tags.pop(user, None)
-            self._tags[user] = (revision, version), tags
-            while sum(frame.height for _, frame in self._tags.values()) > self._max_rows:
-                self._tags.pop(next(iter(self._tags)))
+            _put_last(self._tags, user, ((revision, version), tags), self._max_rows)
+
+    def find_uncorrected(self, user: UUID, digest: bytes, version: str) -> pl.DataFrame | None:
+        """The tags of a user's bookings without corrections (columns `SERVED`), if they are of this digest and version."""
+        with self._lock:
+            state, tags = self._uncorrected.get(user, (None, None))
+            return tags if state == (digest, version) else None
+
+    def put_uncorrected(self, user: UUID, digest: bytes, version: str, tags: pl.DataFrame) -> None:
+        """Remembers tags of a user without corrections."""
+        with self._lock:
+            _put_last(self._uncorrected, user, ((digest, version), tags), self._max_rows)
+
+
+Remembered = TypeVar("Remembered")
+
+
+def _put_last(
+    tags: dict[UUID, tuple[Remembered, pl.DataFrame]], user: UUID, entry: tuple[Remembered, pl.DataFrame], max_rows: int
+) -> None:
+    """Remembers an entry, and forgets the oldest ones while all together have too many rows."""
+    tags.pop(user, None)
+    tags[user] = entry
+    while sum(frame.height for _, frame in tags.values()) > max_rows:
+        tags.pop(next(iter(tags)))
 
 
 def state(owner: Owner) -> str:
@@ -209,16 +236,52 @@ def tagged_bookings(owner: Owner, recent: RecentTags | None = None) -> TaggedBoo
     if stored_result is not None and (tags := decode(stored_result))["id"].equals(
         bookings["id"]
     ):  # they differ if an access has just expired
-        return TaggedBookings(bookings.hstack(tags.drop("id")), revision, precomputed=True, version=current_tagger.version)
+        tagged = TaggedBookings(bookings.hstack(tags.drop("id")), revision, precomputed=True, version=current_tagger.version)
+        _remember_uncorrected(owner, recent, tagged)
+        return tagged
     user = owner.user_id
     new_tags = recent.find(user, revision, current_tagger.version) if recent and user else None
     if new_tags is None or not new_tags["id"].equals(bookings["id"]):
-        new_tags = tag.tag_bookings(
-            bookings, products.whole(owner), choices.whole(owner), with_name_keys(rules.whole(owner)), current_tagger
-        ).select(SERVED)
+        new_tags = _tag(owner, bookings, current_tagger, recent)
         if recent and user:
             recent.put(user, revision, current_tagger.version, new_tags)
     return TaggedBookings(bookings.hstack(new_tags.drop("id")), revision, precomputed=False, version=current_tagger.version)
+
+
+def _tag(owner: Owner, bookings: pl.DataFrame, current_tagger: Tagger, recent: RecentTags | None) -> pl.DataFrame:
+    """The tags of all bookings of a user (columns `SERVED`). Steps before the corrections are skipped where their result is
+    remembered.
+    """
+    user, user_products = owner.user_id, products.whole(owner)
+    digest = _digest(bookings, user_products)
+    tags = recent.find_uncorrected(user, digest, current_tagger.version) if recent and user else None
+    if tags is None:
+        tags = tag.recognise(bookings, user_products, current_tagger).select(SERVED)
+        if recent and user:
+            recent.put_uncorrected(user, digest, current_tagger.version, tags)
+    uncorrected = tags.hstack(bookings.select("user", "product")).select(TAGGED.names())
+    user_rules = with_name_keys(rules.whole(owner))
+    return corrections.apply_corrections(uncorrected, bookings, choices.whole(owner), user_rules).select(SERVED)
+
+
+def _remember_uncorrected(owner: Owner, recent: RecentTags | None, tagged: TaggedBookings) -> None:
+    """Remembers the stored tags of a user without any correction: one who looks at tags may correct one of them next."""
+    user = owner.user_id
+    if recent is None or user is None or recent.find(user, tagged.revision, tagged.version) is not None:
+        return
+    tags = tagged.bookings.select(SERVED)
+    recent.put(user, tagged.revision, tagged.version, tags)
+    if choices.whole(owner).is_empty() and rules.whole(owner).is_empty():
+        digest = _digest(tagged.bookings.select(LEDGER.names()), products.whole(owner))
+        recent.put_uncorrected(user, digest, tagged.version, tags)
+
+
+def _digest(bookings: pl.DataFrame, user_products: pl.DataFrame) -> bytes:
+    """A digest of what tags without corrections are computed from, besides the tagger."""
+    digest = sha256()
+    for frame in (bookings, user_products):
+        digest.update(frame.rechunk().write_ipc(None).getbuffer())
+    return digest.digest()
 
 
 def tag_items(owner: Owner, kinds: Sequence[str], recent: RecentTags | None = None) -> TaggedBookings:

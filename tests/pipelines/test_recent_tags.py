@@ -5,6 +5,7 @@ import uuid
 import polars as pl
 import pytest
 
+from analytics.tagging import tag
 from pipelines.results import tags
 from pipelines.results.tags import RecentTags
 from tests.support.accounts import category
@@ -41,6 +42,17 @@ def test_the_oldest_are_forgotten_where_there_are_too_many() -> None:
     assert [recent.find(user, 1, "v") for user in (BERT, CLARA)] == [None, None]
 
 
+def test_uncorrected_tags_are_found_for_the_same_inputs_and_version_only() -> None:
+    recent = RecentTags(max_rows=5)
+    recent.put_uncorrected(ANNA, b"inputs", "model-1", anna := rows(3))
+    assert recent.find_uncorrected(ANNA, b"inputs", "model-1") is anna
+    assert recent.find_uncorrected(ANNA, b"others", "model-1") is None
+    assert recent.find_uncorrected(ANNA, b"inputs", "model-2") is None
+    assert recent.find_uncorrected(BERT, b"inputs", "model-1") is None
+    recent.put_uncorrected(BERT, b"inputs", "model-1", rows(3))
+    assert recent.find_uncorrected(ANNA, b"inputs", "model-1") is None, "the oldest are forgotten"
+
+
 @pytest.fixture(scope="module")
 def customer(stack: Stack) -> Customer:
     new_customer = stack.tenant().customer()
@@ -48,7 +60,7 @@ def customer(stack: Stack) -> Customer:
     return new_customer
 
 
-def test_a_correction_is_seen_by_the_next_request(stack: Stack, customer: Customer) -> None:
+def test_a_correction_is_seen_by_the_next_request(stack: Stack, customer: Customer, monkeypatch: pytest.MonkeyPatch) -> None:
     recent = RecentTags()
 
     def read() -> pl.DataFrame:
@@ -68,5 +80,9 @@ def test_a_correction_is_seen_by_the_next_request(stack: Stack, customer: Custom
     path = f"/bankzugaenge/{access}/{product}/kontoumsaetze/{booking['id']}"
     answer = customer.call("PUT", path, json={"tags": category("TRAVEL_ACCOMMODATION", "CATEGORIES")})
     assert answer.status_code == 200, answer.text
-    corrected_tags = read().filter(pl.col("id") == booking["id"])
-    assert corrected_tags["category"].to_list() == ["TRAVEL_ACCOMMODATION"]
+    with monkeypatch.context() as patch:
+        patch.setattr(tag, "recognise", None)  # only the corrections are applied again
+        tags_after = read()
+    assert tags_after.filter(pl.col("id") == booking["id"])["category"].to_list() == ["TRAVEL_ACCOMMODATION"]
+    with stack.database.acting_for(customer.tenant.tenant_id, customer.user_id) as owner:
+        assert tags.tagged_bookings(owner).bookings.select(tags.SERVED).equals(tags_after), "as computed from nothing"

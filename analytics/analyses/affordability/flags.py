@@ -43,13 +43,23 @@ def flag_evidence(snapshot: Snapshot, window: AffordabilityWindow, debits: pl.Da
         _own_loans(snapshot, window),
         _recent_rents(window),
         _returned_debits(snapshot, window),
-        _rows_of_flag(debits, "return_debits", words.text_contains(words.RETURN_FEE)),
-        _rows_of_flag(debits, "reminder_charges", _reminder()),
-        _rows_of_flag(debits, "seizure_payments", words.text_contains(words.SEIZURE, words.NO_SEIZURE)),
+        *_by_words(debits),
         _collections(window, debits),
-        _rows_of_flag(debits, "overdraft", words.text_contains(words.OVERDRAFT)),
     ]
     return pl.concat(evidence_parts).unique(("user_index", "flag", "id")).sort("user_index", "flag", "booked_on", "id")
+
+
+def _by_words(debits: pl.DataFrame) -> list[pl.DataFrame]:
+    """The debits whose words say what they are, of each flag that has any."""
+    if debits.is_empty():
+        return []
+    masks = debits.select(
+        return_debits=words.text_contains(words.RETURN_FEE),
+        reminder_charges=_reminder(),
+        seizure_payments=words.text_contains(words.SEIZURE, words.NO_SEIZURE),
+        overdraft=words.text_contains(words.OVERDRAFT),
+    )
+    return [_rows_of_flag(debits.filter(mask), mask.name) for mask in masks if mask.any()]
 
 
 def _rows_of_flag(rows: pl.DataFrame, flag: str, condition: pl.Expr | None = None) -> pl.DataFrame:

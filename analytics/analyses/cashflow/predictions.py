@@ -87,12 +87,12 @@ def _with_reasons(items: pl.DataFrame, revenues: pl.DataFrame) -> pl.DataFrame:
     is_interval = is_income & pl.col("user").is_in(revenues["user"].implode()) if revenues.height else pl.lit(value=False)
     flagged_items = items.with_columns(interval_only=is_interval)
     rows = flagged_items.select(pl.col("interval_only") | (pl.col("extra") != 0)).to_series().arg_true()
-    explained_items = flagged_items.select("user", "tag", "extra", "interval_only")[rows].join(
-        revenues, on="user", how="left", maintain_order="left"
-    )
-    reasons = pl.repeat(None, items.height, dtype=pl.String, eager=True).scatter(
-        rows, explained_items.select(_reason()).to_series()
-    )
+    reasons = pl.repeat(None, items.height, dtype=pl.String, eager=True)
+    if not rows.is_empty():
+        explained_items = flagged_items[["user", "tag", "extra", "interval_only"]][rows].join(
+            revenues, on="user", how="left", maintain_order="left"
+        )
+        reasons = reasons.scatter(rows, explained_items.select(_reason()).to_series())
     return checked(flagged_items.with_columns(reason=reasons).select(CASHFLOW_PREDICTIONS.names()), CASHFLOW_PREDICTIONS)
 
 

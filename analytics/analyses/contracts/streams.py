@@ -405,6 +405,7 @@ def _category_table() -> tuple[pl.Enum, pl.DataFrame]:
     return names, table
 
 
+@cache
 def _category_code(name: str) -> int:
     return _category_table()[0].categories.index_of(name) or 0
 
@@ -429,7 +430,7 @@ def _with_topics(party: pl.Series, bookings: pl.DataFrame, codes: pl.Series, par
     topic = pl.when(pl.col("category") == TAX_CATEGORY).then(pl.coalesce(kind, "category")).otherwise("category")
     has_own_account = pl.col("partner").is_in(MUNICIPAL_PARTNERS) & (pl.col("counterparty_key") != "")
     payee = pl.when(has_own_account).then(pl.col("counterparty_key").hash(2)).otherwise(pl.col("party"))
-    columns = bookings.select("user", "category", "purpose", "partner", "counterparty_key", "amount_cents")[rows].with_columns(
+    columns = bookings[["user", "category", "purpose", "partner", "counterparty_key", "amount_cents"]][rows].with_columns(
         party[rows].alias("party")
     )
     plate = pl.col("purpose").str.extract(PLATE).str.replace_all(r"\W", "")
@@ -449,7 +450,9 @@ def _with_one_landlord(rows: pl.DataFrame, bookings: pl.DataFrame, codes: pl.Ser
     purpose to somebody else.
     """
     rent_rows = (codes == _category_code(RENT_CATEGORY)).arg_true()
-    rents = rows.select("user", "party", "booked_on", "cents")[rent_rows].with_columns(
+    if rent_rows.is_empty():
+        return rows
+    rents = rows[["user", "party", "booked_on", "cents"]][rent_rows].with_columns(
         bookings["purpose"][rent_rows].str.to_lowercase().str.replace_all(r"[^a-zäöüß]", "").alias("text")
     )
     ends = [pl.col(name).sort_by("booked_on").first().alias(f"first_{name}") for name in ("booked_on", "cents", "text")]
@@ -476,6 +479,8 @@ def _with_one_landlord(rows: pl.DataFrame, bookings: pl.DataFrame, codes: pl.Ser
 def _semester_fees(bookings: pl.DataFrame, codes: pl.Series) -> pl.Series:
     """The rows of fees of a university for a semester."""
     studies = (codes == _category_code(STUDY_CATEGORY)).arg_true()
+    if studies.is_empty():
+        return studies
     return studies.filter(bookings["purpose"][studies].str.contains(SEMESTER_WORDS).fill_null(value=False))
 
 
@@ -570,9 +575,9 @@ def _split_by_kind(rows: pl.DataFrame, bookings: pl.DataFrame) -> pl.DataFrame:
     """The rows with streams split by category, by whether a card was used, and by the number of the contract or else of the
     customer, where at least two of them appear at least twice.
     """
-    texts = bookings.select("purpose", "category")[rows["row"]]
-    _, customer_number = references.written_numbers(texts["purpose"])
-    number = pl.select(kind=pl.coalesce(references.contract_number(texts["purpose"]), customer_number)).to_series()
+    texts = bookings[["purpose", "category"]][rows["row"]]
+    numbers = references.contract_number(texts["purpose"]), references.customer_number(texts["purpose"])
+    number = pl.select(kind=pl.coalesce(*numbers)).to_series()
     by_category = _split_by(rows, texts["category"].alias("kind"))
     return _split_by(_split_by(by_category, rows["card"].cast(pl.String).alias("kind")), number)
 

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from analytics.analyses.contracts.dates import MAX_GRACE_DAYS, MIN_GRACE_DAYS
 from analytics.analyses.life_events.evidence import MAX_MONTH_DAYS, EventEvidence, bookings_until, nth_booking_days
-from analytics.frames import LIFE_EVENTS
+from analytics.frames import LIFE_EVENTS, collected
 from analytics.native.compiling import compiled
 
 MIN_CONFIDENCE = 0.7
@@ -106,7 +106,7 @@ def events(
         return LIFE_EVENTS.to_frame()
     text = pl.lit(description) if isinstance(description, str) else description
     payee = pl.when(pl.col("name") != "").then(pl.format(" ({})", pl.col("name"))).otherwise(pl.lit(""))
-    return frame.select(
+    event_rows = frame.lazy().select(
         "user",
         item=pl.lit(item) if isinstance(item, str) else item,
         event_date=day,
@@ -115,7 +115,8 @@ def events(
         reason=pl.format("{}{} am {}", text, payee, day.dt.strftime("%d.%m.%Y")),
         bookings=bookings,
         amount=pl.col("latest").abs() if amount is None else amount,
-    ).cast(LIFE_EVENTS)
+    )
+    return collected(event_rows.cast(LIFE_EVENTS))
 
 
 def space_events(all_events: pl.DataFrame) -> pl.DataFrame:

@@ -72,6 +72,11 @@ def cashflow_document(writer: TagWriter, frames: Frames, as_of: pl.DataFrame, vi
         yield user, bodies[cashflow.DOCUMENT]
 
 
+def names_with(name: str) -> tuple[str, ...]:
+    """The names of the documents that are written together with the one of this name, and its own."""
+    return next(group.names for group in GROUPS if name in group.names)
+
+
 def nothing(name: str) -> bytes:
     """The document of this name for a user without results."""
     return next(group.empty for group in GROUPS if name in group.names)
