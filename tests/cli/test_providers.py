@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from threading import Thread
 from typing import Any
 from uuid import uuid4
 
@@ -117,6 +118,7 @@ def test_the_health_of_banks_is_told_by_outcome(stack: Stack, r1: TenantUnderTes
 def test_a_bank_is_asked_at_its_imported_address(stack: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     blz = "99999982"
     with FintsServer(tmp_path) as bank:
+        Thread(target=bank.serve_forever, daemon=True).start()
         monkeypatch.setenv("KONTOR_FINTS_DEMO_URL", bank.url)
         offered = json.loads(kontor("check", "99999991", "--json"))
         assert "HKKAZ" in offered["orders"]
@@ -131,6 +133,7 @@ def test_a_bank_is_asked_at_its_imported_address(stack: Stack, tmp_path: Path, m
         with pytest.raises(Invalid, match="does not answer"):
             kontor("check", blz)  # our bank has another bank code, and says so
         stack.sql("DELETE FROM providers WHERE blz = :blz", blz=blz)
+        bank.shutdown()
 
 
 def test_addresses_come_from_the_official_list(stack: Stack, tmp_path: Path) -> None:
