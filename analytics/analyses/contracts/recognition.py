@@ -161,7 +161,10 @@ def _is_contract() -> pl.Expr:
         ((slots == FEW_SLOTS) & (pl.col("prior") >= MIN_SINGLE_PRIOR) & is_owed)
         | ((slots == FEW_SLOTS + 1) & usual & (is_owed | pl.col("debit")))
     )
-    min_timing = pl.when(rare).then(MIN_RARE_TIMING).otherwise(min_timing)
+    # A wage on the last business day of a month comes some days more or less than a month after the first one.
+    is_owed_twice = (slots == FEW_SLOTS) & (pl.col("period") == FIRST_MONTHLY_PERIOD) & (pl.col("deviation") == 0)
+    is_sure = (pl.col("prior") >= MIN_SINGLE_PRIOR) & pl.col("steady")
+    min_timing = pl.when(rare | (is_owed_twice & is_sure)).then(MIN_RARE_TIMING).otherwise(min_timing)
     min_evenness = pl.when(rare).then(MIN_EVENNESS).otherwise(MIN_EVENNESS_FEW)
     firm = (slots > FEW_SLOTS) | (
         (slots == FEW_SLOTS)

@@ -18,8 +18,8 @@ MIN_MAIN_WAGE_CENTS = 80_000
 """A lower wage beside another one is a side job, which is not a life event by itself."""
 MAX_CHANGE_DAYS, END_DAYS = 75, 62
 MIN_CHANGE_SHARE, MIN_CHANGE_CENTS = 0.03, 5_000
-MONTH_DAYS = 30.4
-"""Wages by the week are compared with those of a month by this many days."""
+MIN_MONTH_DAYS, MONTH_DAYS = 28, 30.4
+"""Wages of shorter periods are compared with those of a month by this many days."""
 TRAINING_PAY, HALF_MONTH = "TRAINING_PAY", "MONTH_HALF"
 MIN_CHANGE_SWINGS = 1.5
 """A new level differs by at least this many times what wages usually differ from one month to the next."""
@@ -70,7 +70,8 @@ def career(evidence: EventEvidence, runs: pl.DataFrame, bookings: pl.DataFrame, 
 
 def monthly_wage() -> pl.Expr:
     """The usual wage of a run in a month, in cents, also where it is paid in parts."""
-    return (pl.col("median").abs() * pl.max_horizontal(pl.lit(1.0), MONTH_DAYS / pl.col("length"))).round().cast(pl.Int64)
+    parts = pl.when(pl.col("length") < MIN_MONTH_DAYS).then(MONTH_DAYS / pl.col("length")).otherwise(1.0)
+    return (pl.col("median").abs() * parts).round().cast(pl.Int64)
 
 
 def _is_main_wage() -> pl.Expr:
