@@ -39,8 +39,10 @@ NO_PAYMENT_CATEGORIES = (
 TAX_CATEGORY, CARE_CATEGORY, STUDY_CATEGORY = "TAXES", "FAMILY_CHILDCARE", "EDUCATION_ACADEMIC"
 MUNICIPAL_PARTNERS = ("STADTKASSE", "GEMEINDEKASSE")
 """Partners that stand for many payees: the cashiers of all towns."""
-PUBLIC_PARTNERS = (*MUNICIPAL_PARTNERS, "FINANZAMT", "HAUPTZOLLAMT", "BUNDESKASSE")
-"""Partners to which one person pays for different things, each in its own rhythm."""
+PUBLIC_PARTNERS = (
+    *MUNICIPAL_PARTNERS, "FINANZAMT", "HAUPTZOLLAMT", "BUNDESKASSE", "FAMILIENKASSE", "BUNDESAGENTUR_FUER_ARBEIT",
+)  # fmt: skip
+"""Partners to and from which one person has payments for different things, each in its own rhythm."""
 TAX_TOPICS = {
     "vat": r"umsatzst|mehrwertst|\bums\. ?st|\bumst\b|\bust\b|\bust-|\bustva\b",
     "income": r"einkommenst|\beink\. ?st|\best\b|\best-|\beinkst\b",
@@ -52,9 +54,7 @@ TAX_TOPICS = {
     "wage": r"lohnst|\blst\b",
 }
 """What a tax is for, by the words of its payment."""
-PENSION_SIDE, SURVIVOR_SIDE = 3, 4
-INCOME_SIDES = {"INCOME_PENSION": PENSION_SIDE, "INCOME_STATE_FAMILY": 5, "INCOME_STATE_EDUCATION": 6}
-"""Incomes that are contracts of their own, though one office pays several: child benefit beside unemployment benefit."""
+PENSION_CATEGORY, PENSION_SIDE, SURVIVOR_SIDE = "INCOME_PENSION", 3, 4
 SURVIVOR_WORDS = r"(?i)witwe|hinterblieb|waisen"
 """A pension is another contract than the wages of the same group before it, or the pension of the deceased."""
 WAGE_CATEGORY, MIN_PART_PAYMENTS, MIN_PART_SHARE = "INCOME_SALARY", 6, 0.25
@@ -402,7 +402,7 @@ def _category_table() -> tuple[pl.Enum, pl.DataFrame]:
     table = pl.DataFrame({"name": [*names.categories, ""]}).select(
         paid=~name.str.starts_with("TRANSFER_") & ~name.is_in(NO_PAYMENT_CATEGORIES),
         saving=name.is_in(OWN_SAVINGS),
-        side=name.replace_strict(INCOME_SIDES, default=name.str.starts_with("INCOME_").cast(pl.UInt8), return_dtype=pl.UInt8),
+        side=pl.when(name == PENSION_CATEGORY).then(PENSION_SIDE).otherwise(name.str.starts_with("INCOME_")).cast(pl.UInt8),
     )
     return names, table
 
