@@ -267,3 +267,11 @@ def test_oil_is_ordered_when_the_tank_is_empty() -> None:
     days = [date(2023, 9, 20), date(2024, 9, 24), date(2025, 9, 16)]
     fuel = {"category": "BILLS_HEATING", "channel": "TRANSFER"}
     assert periods(book(days, [-190_240, -174_480, -181_200], purpose="Heizöl 2000 l RG 756163", **fuel)) == []
+
+
+def test_a_wage_goes_on_when_its_day_moves_to_the_end_of_the_month() -> None:
+    days = [*monthly(15, 15, (2025, 7)), *monthly(11, 28)]
+    wage = {"category": "INCOME_SALARY", "channel": "SALARY", "purpose": "Gehalt"}
+    contract = only(book(days, [430_000] * 15 + [460_000] * 11, **wage))
+    assert (contract["period"], contract["regular_count"], contract["status"]) == ("MONTH_ONE", 26, "ACTIVE")
+    assert contract["date_due"] == date(2026, 7, 28)

@@ -25,6 +25,9 @@ NEARNESS_WEIGHT = 0.3
 
 MIN_HALF_SHARE = 0.85
 """Of payments twice a month at least this share keeps the time: bonuses beside a monthly wage come less often."""
+MIN_MOVED_DATES, MAX_MOVED_TIMING, MIN_MOVED_SHARE = 8, 0.86, 0.9
+MIN_MOVED_GAP, MAX_MOVED_GAP = 26, 35
+"""The least dates of a stream whose day moved, the timing below which it is looked for, and the share of gaps of a month."""
 MIN_HALF_DAYS, MIN_MONTH_DAYS, MAX_MONTH_DAYS = 8, 24, 38
 """The least days between two such payments, and the least and most days to the one after the next."""
 
@@ -126,9 +129,33 @@ def rhythm(stream_dates: StreamDates, may_be_halved: Flags | None = None) -> Rhy
     half_month = period_names().index("MONTH_HALF")
     _fit(stream_dates, periods(), half_month, result)
     _assign_slots(stream_dates, periods(), result)
+    _follow_moved_day(stream_dates, period_names().index("MONTH_ONE"), result)
     if may_be_halved is not None and may_be_halved.any():
         _halve(stream_dates, half_month, may_be_halved, result)
     return result
+
+
+@compiled
+def _follow_moved_day(stream_dates: StreamDates, month: int, result: Rhythm) -> None:
+    """Writes the rhythm of streams that fit no period because their day of the month moved, such as that of a wage: nearly every
+    date comes a month after the one before. Every date has a slot of its own.
+    """
+    starts, day, _ = stream_dates
+    best, timing, slots, phase, slot, inlier = result
+    for stream in range(starts.size - 1):
+        low, high = starts[stream], starts[stream + 1]
+        if high - low < MIN_MOVED_DATES or timing[stream] >= MAX_MOVED_TIMING:
+            continue
+        fitting = 0
+        for date in range(low + 1, high):
+            if MIN_MOVED_GAP <= day[date] - day[date - 1] <= MAX_MOVED_GAP:
+                fitting += 1
+        share = fitting / (high - low - 1)
+        if share < MIN_MOVED_SHARE:
+            continue
+        best[stream], timing[stream], slots[stream], phase[stream] = month, share, high - low, 0.0
+        for date in range(low, high):
+            slot[date], inlier[date] = date - low, True
 
 
 @compiled
