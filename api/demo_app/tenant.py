@@ -6,10 +6,8 @@ Nothing here knows more than a tenant does. `views` turns the responses into val
 import base64
 import hashlib
 import hmac
-import importlib.util
 import json
 import ssl
-import sys
 import time
 import uuid
 from collections.abc import Mapping
@@ -23,10 +21,6 @@ import httpx
 import orjson
 
 from api.schemas.languages import Language
-
-if importlib.util.find_spec("sniffio") is None:
-    # httpx asks for this module ten times for each request, and where it is missing, Python searches all folders each time.
-    sys.modules["sniffio"] = None  # type: ignore[assignment]
 
 NAME, PEOPLE_NAME = "demo-redirect", "demo"
 """The tenant whose visitors connect a bank through the form, and the regulated one whose visitors are people of the demo bank."""

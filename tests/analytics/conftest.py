@@ -17,7 +17,7 @@ def answers(request: pytest.FixtureRequest) -> Iterator[None]:
         items = [item for item in request.session.items if isinstance(item, pytest.Function) and item.module is request.module]
         rehearse(partial(item.obj, **_parameters(item)) for item in items if _is_plain(item, askers))
     yield
-    for each in Answers.all:
+    for each in Answers.instances:
         each.forget()
 
 

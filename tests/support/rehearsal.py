@@ -7,7 +7,7 @@ alone is rehearsed alone. What tests assert is seen only when they run for good.
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import suppress
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import pytest
 
@@ -24,14 +24,14 @@ class NotYetAnsweredError(BaseException):
 class Answers(Generic[Question, Answer]):
     """A function of a question that is answered together with others, if a rehearsal has asked it before."""
 
-    all: "list[Answers[Any, Any]]" = []  # noqa: RUF012
+    instances: ClassVar["list[Answers[Any, Any]]"] = []
 
     def __init__(self, answer: Callable[[Sequence[Question]], Sequence[Answer]]) -> None:
         self._answer = answer
         self._answers: dict[Question, Answer] = {}
         self._waiting: list[Question] = []
         self.rehearses = False
-        Answers.all.append(self)
+        Answers.instances.append(self)
 
     def __call__(self, question: Question) -> Answer:
         if question not in self._answers:
@@ -59,13 +59,13 @@ def rehearse(tests: Iterable[Callable[[], object]]) -> None:
     waiting = list(tests)
     for _ in range(MAX_ROUNDS):
         waiting = [test for test in waiting if _stops_at_a_question(test)]
-        was_asked = [answers.answer_waiting() for answers in Answers.all]
+        was_asked = [answers.answer_waiting() for answers in Answers.instances]
         if not any(was_asked):
             return
 
 
 def _stops_at_a_question(test: Callable[[], object]) -> bool:
-    for answers in Answers.all:
+    for answers in Answers.instances:
         answers.rehearses = True
     try:
         with suppress(Exception, pytest.fail.Exception, pytest.skip.Exception):
@@ -73,6 +73,6 @@ def _stops_at_a_question(test: Callable[[], object]) -> bool:
     except NotYetAnsweredError:
         return True
     finally:
-        for answers in Answers.all:
+        for answers in Answers.instances:
             answers.rehearses = False
     return False

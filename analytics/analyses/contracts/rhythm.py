@@ -22,14 +22,26 @@ MAX_PERIOD_REACH = 1.35
 """A period longer than this multiple of the time from the first to the last date cannot be recognised."""
 NEARNESS_WEIGHT = 0.3
 """The part of the timing that depends on how near the dates are to their turns."""
+MIN_MOVED_DATES, MAX_MOVED_TIMING = 8, 0.86
+"""A day that moved is looked for in streams of at least this many dates that fit no period better than this."""
 
-MIN_HALF_SHARE = 0.85
-"""Of payments twice a month at least this share keeps the time: bonuses beside a monthly wage come less often."""
-MIN_MOVED_DATES, MAX_MOVED_TIMING, MIN_MOVED_SHARE = 8, 0.86, 0.9
-MIN_MOVED_GAP, MAX_MOVED_GAP = 26, 35
-"""The least dates of a stream whose day moved, the timing below which it is looked for, and the share of gaps of a month."""
-MIN_HALF_DAYS, MIN_MONTH_DAYS, MAX_MONTH_DAYS = 8, 24, 38
-"""The least days between two such payments, and the least and most days to the one after the next."""
+
+class Gap(NamedTuple):
+    """The days from a date to the one that comes so many `dates` after it, the least days between two dates, and the least share
+    of the dates that keep both.
+    """
+
+    dates: int
+    least_days: int
+    most_days: int
+    least_step: int
+    least_share: float
+
+
+MOVED_DAY = Gap(1, 26, 35, 1, 0.9)
+"""A month, wherever in the month it begins: the day of a wage may move from the 15th to the last."""
+HALF_MONTH = Gap(2, 24, 38, 8, 0.85)
+"""A month from one date to the next but one; bonuses beside a monthly wage come less often."""
 
 
 class Periods(NamedTuple):
@@ -129,53 +141,31 @@ def rhythm(stream_dates: StreamDates, may_be_halved: Flags | None = None) -> Rhy
     half_month = period_names().index("MONTH_HALF")
     _fit(stream_dates, periods(), half_month, result)
     _assign_slots(stream_dates, periods(), result)
-    _follow_moved_day(stream_dates, period_names().index("MONTH_ONE"), result)
+    may_have_moved = (np.diff(stream_dates.starts) >= MIN_MOVED_DATES) & (result.timing < MAX_MOVED_TIMING)
+    _keep_gaps(stream_dates, may_have_moved, MOVED_DAY, period_names().index("MONTH_ONE"), result)
     if may_be_halved is not None and may_be_halved.any():
-        _halve(stream_dates, half_month, may_be_halved, result)
+        _keep_gaps(stream_dates, may_be_halved, HALF_MONTH, half_month, result)
     return result
 
 
 @compiled
-def _follow_moved_day(stream_dates: StreamDates, month: int, result: Rhythm) -> None:
-    """Writes the rhythm of streams that fit no period because their day of the month moved, such as that of a wage: nearly every
-    date comes a month after the one before. Every date has a slot of its own.
+def _keep_gaps(stream_dates: StreamDates, is_tried: Flags, gap: Gap, period: int, result: Rhythm) -> None:
+    """Writes a period for those of the tried streams that keep its gap, though their dates are near no turns of a circle. Every
+    date has a slot of its own.
     """
     starts, day, _ = stream_dates
     best, timing, slots, phase, slot, inlier = result
-    for stream in range(starts.size - 1):
-        low, high = starts[stream], starts[stream + 1]
-        if high - low < MIN_MOVED_DATES or timing[stream] >= MAX_MOVED_TIMING:
-            continue
-        fitting = 0
-        for date in range(low + 1, high):
-            if MIN_MOVED_GAP <= day[date] - day[date - 1] <= MAX_MOVED_GAP:
-                fitting += 1
-        share = fitting / (high - low - 1)
-        if share < MIN_MOVED_SHARE:
-            continue
-        best[stream], timing[stream], slots[stream], phase[stream] = month, share, high - low, 0.0
-        for date in range(low, high):
-            slot[date], inlier[date] = date - low, True
-
-
-@compiled
-def _halve(stream_dates: StreamDates, half_month: int, may_be_halved: Flags, result: Rhythm) -> None:
-    """Writes the rhythm of streams that are paid twice a month: nearly every date comes a month after the one before the last,
-    and lies well between its neighbours. Every date has a slot of its own.
-    """
-    starts, day, _ = stream_dates
-    best, timing, slots, phase, slot, inlier = result
-    for stream in np.flatnonzero(may_be_halved):
+    for stream in np.flatnonzero(is_tried):
         low, high = starts[stream], starts[stream + 1]
         fitting = 0
-        for date in range(low + 2, high):
-            step, month = day[date] - day[date - 1], day[date] - day[date - 2]
-            if step >= MIN_HALF_DAYS and MIN_MONTH_DAYS <= month <= MAX_MONTH_DAYS:
+        for date in range(low + gap.dates, high):
+            days = day[date] - day[date - gap.dates]
+            if gap.least_days <= days <= gap.most_days and day[date] - day[date - 1] >= gap.least_step:
                 fitting += 1
-        share = fitting / max(high - low - 2, 1)
-        if share < MIN_HALF_SHARE:
+        share = fitting / (high - low - gap.dates)
+        if share < gap.least_share:
             continue
-        best[stream], timing[stream], slots[stream], phase[stream] = half_month, share, high - low, 0.0
+        best[stream], timing[stream], slots[stream], phase[stream] = period, share, high - low, 0.0
         for date in range(low, high):
             slot[date], inlier[date] = date - low, True
 
