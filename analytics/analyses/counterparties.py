@@ -24,6 +24,7 @@ def with_common_keys(bookings: pl.DataFrame, products: pl.DataFrame) -> pl.DataF
     rows = (
         bookings.select("user", "product", "counterparty_name", "counterparty_iban", "counterparty_key")
         .with_row_index("row")
+        .filter(bookings["user"].is_in(several["user"].unique().implode()))
         .join(several, on=["user", "product"], how="semi", maintain_order="left")
         .with_columns(name=name, has_account=has_account)
     )

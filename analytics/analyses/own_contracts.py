@@ -28,6 +28,10 @@ MAX_OPENING_SHARE = 0.01
 """An account that owed at most this share of what was paid out is seen from its beginning."""
 ACCOUNT_KEY = ["user", "account"]
 TEXT_COLUMNS = ("counterparty_name", "purpose", "booking_text")
+READ_COLUMNS = [
+    *("user", "product", "id", "booked_on", "amount_cents", "counterparty_iban", "pair_of", "effective_category"),
+    *TEXT_COLUMNS,
+]
 
 
 class OwnContracts(NamedTuple):
@@ -49,6 +53,8 @@ def own_contracts(bookings: pl.DataFrame, products: pl.DataFrame) -> OwnContract
         products.filter(pl.col("category") == kind) for kind in (ProductCategory.LOAN, ProductCategory.HOME_SAVINGS)
     )
     contracts = NO_OWN_CONTRACTS
+    owners = pl.concat([loans["user"], home_savings["user"]]).unique()
+    bookings = bookings.select(READ_COLUMNS).filter(bookings["user"].is_in(owners.implode()))
     if not home_savings.is_empty():
         # The only home savings account of a user need not be the target: there are other accounts for saving.
         contracts = contracts._replace(home_savings_payments=_payments(bookings, home_savings, SAVINGS_TRANSFER, by_count=False))

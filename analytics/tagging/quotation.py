@@ -4,7 +4,8 @@ lines have replaced, and without first names, which are no evidence.
 Lines are plain (`gebuehr`, `0fk0`). Which spelling a bank used is not part of a line, so the usual one is written.
 """
 
-from functools import cache
+import re
+from functools import cache, lru_cache
 
 import polars as pl
 
@@ -46,6 +47,11 @@ ABBREVIATIONS = {
 """How words are written that have other capitals than a German noun, by what a noun would have."""
 APART = "\u2060"
 """Stands between two vowels that are no umlaut while the others are replaced."""
+NO_UMLAUT = re.compile("|".join(map(re.escape, NO_UMLAUTS)))
+UMLAUT_UE = re.compile("([^aeq]|^)ue")
+SHARP = re.compile("|".join(map(re.escape, SHARP_S)))
+MAX_KEPT_WORDS = 1 << 16
+"""Words whose written form a process keeps: the same few thousand come again and again."""
 
 
 def quoted_words(lines: pl.DataFrame) -> pl.Series:
@@ -65,30 +71,27 @@ def quoted_words(lines: pl.DataFrame) -> pl.Series:
 
 
 def written(quotations: pl.Series, *, with_first_names: bool = False) -> pl.Series:
-    """Quoted words as people write them, each distinct one looked at once; null where no word is left."""
+    """Quoted words as people write them, each distinct quotation looked at once; null where no word is left."""
     number, first = Numbering().of(quotations.hash().to_numpy())
-    is_evidence = ~pl.element().str.contains("0", literal=True)
-    if not with_first_names:
-        is_evidence &= ~pl.element().is_in(_first_names().implode())
-    return _written(quotations[first], is_evidence)[number].alias(quotations.name)
+    texts = [_written(quotation or "", with_first_names) for quotation in quotations[first].to_list()]
+    return pl.Series(quotations.name, texts, pl.String)[number]
 
 
-def _written(quotations: pl.Series, is_evidence: pl.Expr) -> pl.Series:
-    words = quotations.to_frame("text").select(
-        pl.col("text").str.split(" ").list.eval(pl.element().filter(is_evidence & (pl.element() != ""))).list.join(" ")
-    )
-    german = (
-        pl.col("text")
-        .str.replace_many(list(NO_UMLAUTS), [_apart(part) for part in NO_UMLAUTS])
-        .str.replace_all("ae", "ä", literal=True)
-        .str.replace_all("oe", "ö", literal=True)
-        .str.replace_all("([^aeq]|^)ue", "${1}ü")
-        .str.replace_all(APART, "", literal=True)
-        .str.replace_many(SHARP_S)
-    )
-    capitals = german.str.to_titlecase().str.split(" ").list.eval(pl.element().replace(ABBREVIATIONS)).list.join(" ")
-    first_capital = pl.concat_str(capitals.str.slice(0, 1).str.to_uppercase(), capitals.str.slice(1))
-    return words.select(pl.when(pl.col("text") != "").then(first_capital)).to_series()
+def _written(quotation: str, with_first_names: bool) -> str | None:
+    words = [_written_word(word, with_first_names) for word in quotation.split(" ")]
+    text = " ".join(word for word in words if word is not None)
+    return text[0].upper() + text[1:] if text else None
+
+
+@lru_cache(maxsize=MAX_KEPT_WORDS)
+def _written_word(word: str, with_first_names: bool) -> str | None:
+    """A word as people write it; null for a first name, a number or nothing."""
+    if not word or "0" in word or (not with_first_names and word in _first_names()):
+        return None
+    apart = NO_UMLAUT.sub(lambda part: _apart(part[0]), word)
+    umlauts = UMLAUT_UE.sub("\\1ü", apart.replace("ae", "ä").replace("oe", "ö")).replace(APART, "")
+    capital = SHARP.sub(lambda part: SHARP_S[part[0]], umlauts).title()
+    return ABBREVIATIONS.get(capital, capital)
 
 
 def _apart(part: str) -> str:
@@ -98,5 +101,5 @@ def _apart(part: str) -> str:
 
 
 @cache
-def _first_names() -> pl.Series:
-    return pl.Series([name.strip("*") for name in word_lists()["firstnames"]])
+def _first_names() -> frozenset[str]:
+    return frozenset(name.strip("*") for name in word_lists()["firstnames"])

@@ -120,12 +120,17 @@ def _reason() -> pl.Expr:
 
 def _rank_keys(keys: pl.Series) -> tuple[pl.Series, pl.Series]:
     """The distinct keys in order, and the index of each key among them."""
-    number, first = Numbering().of(keys.hash().to_numpy().astype(np.uint64))
-    distinct = keys.gather(first)
-    order = distinct.arg_sort()
+    first, rank = _rank(keys.to_numpy())
+    return keys.gather(first), pl.Series(rank)
+
+
+def _rank(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The first row of each distinct key, in the order of the keys, and by row the rank of its key."""
+    number, first = Numbering().of(pl.Series(keys).hash().to_numpy())
+    order = np.argsort(keys[first])
     rank = np.empty(first.size, np.int64)
-    rank[order.to_numpy()] = np.arange(first.size)
-    return distinct.gather(order), pl.Series(rank[number])
+    rank[order] = np.arange(first.size)
+    return first[order], rank[number]
 
 
 def select_view(
@@ -169,7 +174,7 @@ def _sum_groups(counted_rows: pl.DataFrame, values: pl.DataFrame) -> pl.DataFram
     for name in VIEW_KEYS:
         numbers = counted_rows[name].to_physical().cast(pl.Int64).to_numpy()
         key = key * (int(numbers.max(initial=0)) + 1) + numbers
-    _, first, group = np.unique(key, return_index=True, return_inverse=True)
+    first, group = _rank(key)
     table = np.zeros((first.size, values.width), np.int64)
     _add(counted_rows["at"].to_numpy(), group, values.to_numpy(order="c"), table)
     return counted_rows[VIEW_KEYS][first].hstack(pl.DataFrame(table, schema=values.schema))

@@ -5,6 +5,7 @@ import polars as pl
 from analytics.analyses.cashflow.cycles import MIN_CYCLES
 from analytics.analyses.cashflow.items import month_number
 from analytics.analyses.snapshot import Snapshot
+from analytics.frames import collected
 
 REVENUE = "REVENUE"
 MIN_PAYERS, MIN_INCOME_SHARE = 2, 0.5
@@ -17,30 +18,20 @@ INCOME_PREFIX = "INCOME_"
 
 def invoice_revenues(snapshot: Snapshot, cycles: pl.DataFrame) -> pl.DataFrame:
     """`REVENUES` of the users who live on invoices: the numbers of customers and of months, the lowest and the highest month."""
-    invoices = snapshot.bookings.lazy().filter(pl.col("freelancer") == REVENUE, pl.col("amount_cents") > 0)
-    users = invoices.select("user").unique().collect()
+    columns = ("user", "counterparty_key", "freelancer", "effective_category", "amount_cents", "booked_on")
+    receipts = snapshot.bookings.select(columns).filter(snapshot.bookings["amount_cents"] > 0)
+    users = receipts.filter(pl.col("freelancer") == REVENUE)["user"].unique()
     if users.is_empty():
         return REVENUES.to_frame()
     months = cycles.select(pl.col("user").cast(pl.String), "month_last", months="month_count")
-    rows = snapshot.bookings["user"].is_in(users["user"].implode()).arg_true()
-    incomes = (
-        snapshot.bookings.select("user", "counterparty_key", "freelancer", "effective_category", "amount_cents", "booked_on")[
-            rows
-        ]
-        .lazy()
-        .select(
-            "user",
-            "counterparty_key",
-            "freelancer",
-            "effective_category",
-            "amount_cents",
-            month=month_number(pl.col("booked_on")),
-        )
-        .filter(pl.col("amount_cents") > 0, pl.col("effective_category").str.starts_with(INCOME_PREFIX))
+    incomes = collected(
+        receipts.lazy()
+        .filter(pl.col("user").is_in(users.implode()))
+        .with_columns(month=month_number(pl.col("booked_on")))
+        .filter(pl.col("effective_category").str.starts_with(INCOME_PREFIX))
         .join(months.lazy(), on="user")
         .filter(pl.col("month").is_between(pl.col("month_last") - pl.col("months") + 1, pl.col("month_last")))
         .with_columns(is_invoice=pl.col("freelancer") == REVENUE)
-        .collect()
     )
     cents, is_invoice = pl.col("amount_cents"), pl.col("is_invoice")
     totals = incomes.group_by("user", "months").agg(

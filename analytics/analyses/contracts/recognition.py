@@ -104,9 +104,9 @@ def _is_marked_debit() -> pl.Expr:
 
 def _score_streams(gathered_streams: GatheredStreams) -> pl.DataFrame:
     """By stream: period, timing, evenness, evidence and score."""
-    streams = gathered_streams.rows.group_by(
-        pl.col("stream").rle_id().set_sorted().alias("stream_index"), maintain_order=True
-    ).agg(
+    is_same_amount = pl.all_horizontal(pl.col(name) == pl.col(name).shift() for name in ("stream", "cents"))
+    rows = gathered_streams.rows.with_columns(same_amount=is_same_amount)
+    streams = rows.group_by(pl.col("stream").rle_id().set_sorted().alias("stream_index"), maintain_order=True).agg(
         pl.first("stream"),
         n=pl.len(),
         prior=pl.mean("prior"),
@@ -116,7 +116,7 @@ def _score_streams(gathered_streams: GatheredStreams) -> pl.DataFrame:
         obliged=pl.mean("obliged") > 0.5,
         repeated=pl.mean("repeated") > 0.3,
         doubt=pl.max("doubt"),
-        step=pl.col("cents").diff().abs().median(),
+        stepwise=2 * pl.sum("same_amount") > pl.len() - 1,
         transfer=pl.mean("transfer") > 0.5,
         incoming=pl.first("cents") > 0,
     )
@@ -128,7 +128,7 @@ def _score_streams(gathered_streams: GatheredStreams) -> pl.DataFrame:
     )
     # A price may double and halve again: most payments are equal to the one before.
     is_marked = pl.col("repeated") | pl.col("steady") | pl.col("card")
-    is_stepwise = (pl.col("step") == 0) & (pl.col("n") >= MANY_SLOTS) & is_marked
+    is_stepwise = pl.col("stepwise") & (pl.col("n") >= MANY_SLOTS) & is_marked
     scored_streams = streams.with_columns(
         evidence=evidence,
         deviation=pl.Series(deviation),
@@ -175,7 +175,7 @@ def _is_contract() -> pl.Expr:
         & (~pl.col("card") | (pl.col("deviation") == 0))  # whoever buys two books at one shop has no subscription
     )
     habit = (pl.col("prior") <= MAX_HABIT_PRIOR) & ~pl.col("steady") & ~pl.col("repeated")
-    is_equal_amount = (pl.col("deviation") == 0) | ((pl.col("step") == 0) & (slots >= MANY_SLOTS)).fill_null(False)
+    is_equal_amount = (pl.col("deviation") == 0) | (pl.col("stepwise") & (slots >= MANY_SLOTS))
     equal = (pl.col("timing") >= MIN_HABIT_TIMING) & is_equal_amount
     # Meals at school differ from month to month, but are debited on the same mandate every month.
     is_debited = pl.col("repeated") & pl.col("debit") & (slots >= MANY_SLOTS) & (pl.col("timing") >= MIN_HABIT_TIMING)

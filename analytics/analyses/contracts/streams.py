@@ -213,13 +213,11 @@ def _split_successors(rows: pl.DataFrame, streams_rhythm: Rhythm, bookings: pl.D
     is_read = np.repeat(changes & is_debited & (lengths >= 2 * MIN_NUMBERED_PAYMENTS), lengths)
     if not is_read.any():
         return rows, streams_rhythm
-    read_rows = rows.filter(is_read)
-    contract, customer = references.written_numbers(bookings["purpose"][read_rows["row"]])
     is_one_mandate = (pl.n_unique("mandate") == 1) & pl.col("mandate").first().is_not_null()
+    read_rows = rows.select("row", "stream", "booked_on", "mandate").filter(is_read).filter(~is_one_mandate.over("stream"))
+    contract, customer = references.written_numbers(bookings["purpose"][read_rows["row"]])
     number = pl.select(pl.coalesce(contract, customer)).to_series()
-    numbers = read_rows.select("stream", "booked_on", number=number, mandated=is_one_mandate.over("stream")).filter(
-        ~pl.col("mandated")
-    )
+    numbers = read_rows.select("stream", "booked_on", number=number)
     spans = numbers.group_by("stream", "number").agg(n=pl.len(), first=pl.min("booked_on"), last=pl.max("booked_on"))
     spans = spans.sort("stream", "first", "number")
     follows = (pl.col("first") > pl.col("last").shift(1).over("stream")).fill_null(value=True)

@@ -129,13 +129,8 @@ def _bookings_with_kind(snapshot: Snapshot) -> pl.DataFrame:
     is_returned, is_collected = (pl.col("channel") == Channel.DD_RETURN), pl.col("partner").is_in(collectors)
     rows = snapshot.bookings.lazy().select(BOOKING_COLUMNS)
     rows = rows.filter(pl.lit(snapshot.are_in(CATEGORIES)) | is_returned | is_collected)
-    surnames = snapshot.products.lazy().select(
-        "user", "product", surname=fold_umlauts(pl.col("owner_name")).str.extract(r"([a-z]{3,})\W*$").fill_null("")
-    )
-    with_surnames = rows.join(surnames, on=["user", "product"], how="left", maintain_order="left").with_columns(
-        pl.col("surname").fill_null("")
-    )
-    with_kinds = read_kinds(collected(with_surnames)).lazy()
+    surname = fold_umlauts(pl.col("owner_name")).str.extract(r"([a-z]{3,})\W*$").fill_null("")
+    with_kinds = read_kinds(collected(rows), snapshot.products.select("user", "product", surname=surname)).lazy()
     return collected(with_kinds.filter(pl.col("kind") != "").sort("user", "booked_on", "id"))
 
 

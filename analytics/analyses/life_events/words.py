@@ -12,6 +12,7 @@ import polars as pl
 from analytics.bank_text.channels import Channel
 from analytics.frames import collected
 from analytics.knowledge import partners
+from analytics.native.dense_ids import Numbering
 
 UMLAUTS = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"}
 MAX_PARKING_CENTS = 15_000
@@ -148,30 +149,30 @@ def fold_umlauts(text: pl.Expr) -> pl.Expr:
     return text.str.to_lowercase().str.replace_many(list(UMLAUTS), list(UMLAUTS.values()))
 
 
-def read_kinds(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows with their `kind`, empty where there is none; `surname` is that of the account's owner.
+def read_kinds(rows: pl.DataFrame, surnames: pl.DataFrame) -> pl.DataFrame:
+    """The rows with their `kind`, empty where there is none; `surnames` are those of the owners, by user and product.
 
     Each text is read once. The key of a line is no key of its text: it leaves out numbers and references, in which words can
     hide, so that the kind of a booking would depend on which other booking came first.
     """
-    rows = rows.with_columns(key=pl.struct("counterparty_name", "purpose").hash())
-    line_keys, category = ["effective_category", "key"], pl.col("effective_category")
-    worded_lines = (
-        rows.select(*line_keys, "counterparty_name", "purpose")
-        .filter(category.is_in(list(READINGS_BY_CATEGORY)))
-        .unique(line_keys, maintain_order=True)
+    category = pl.col("effective_category")
+    kind = rows.select(category.replace_strict(KINDS_BY_CATEGORY, default="", return_dtype=pl.String)).to_series().alias("kind")
+    worded_rows = rows["effective_category"].is_in(list(READINGS_BY_CATEGORY)).arg_true()
+    worded_lines = rows[["effective_category", "counterparty_name", "purpose"]][worded_rows]
+    number, first = Numbering().of(worded_lines.select(pl.struct(pl.all()).hash()).to_series().to_numpy())
+    texts = (
+        worded_lines[first]
+        .select(category, place=pl.int_range(pl.len()), text=folded_text())
+        .with_columns(glued=_without_blanks())
     )
-    texts = worded_lines.select(*line_keys, text=folded_text()).with_columns(glued=_without_blanks())
     parts = [
-        part.lazy().select(*line_keys, kind=_kind_of_category(part.item(0, "effective_category")))
+        part.lazy().select("place", kind=_kind_of_category(part.item(0, "effective_category")))
         for part in texts.partition_by("effective_category")
     ]
-    kinds = collected(pl.concat([texts.lazy().select(*line_keys, kind=pl.lit("")).head(0), *parts]))
-    category_kind = category.replace_strict(KINDS_BY_CATEGORY, default="", return_dtype=pl.String)
-    with_kinds = rows.join(kinds, on=line_keys, how="left", maintain_order="left").with_columns(
-        kind=pl.coalesce("kind", category_kind)
-    )
-    return _with_rents(with_kinds).with_columns(kind=_kind_by_tags()).drop("surname", "key")
+    no_kinds = texts.lazy().select("place", kind=pl.lit("")).head(0)
+    kinds = collected(pl.concat([no_kinds, *parts]).sort("place"))["kind"]
+    with_kinds = rows.with_columns(kind.scatter(worded_rows, kinds[number]))
+    return _with_rents(with_kinds, surnames).with_columns(kind=_kind_by_tags())
 
 
 @cache
@@ -183,12 +184,13 @@ def _kind_of_category(category: str) -> pl.Expr:
     return kind
 
 
-def _with_rents(rows: pl.DataFrame) -> pl.DataFrame:
+def _with_rents(rows: pl.DataFrame, surnames: pl.DataFrame) -> pl.DataFrame:
     """The rows with the kinds of rents, by amount, words and the owner's name."""
     rent_rows = (rows["effective_category"] == RENT_CATEGORY).arg_true()
     if rent_rows.is_empty():
         return rows
-    rents = rows[rent_rows].with_columns(text=folded_text()).with_columns(glued=_without_blanks())
+    rents = rows[rent_rows].join(surnames, on=["user", "product"], how="left", maintain_order="left")
+    rents = rents.with_columns(pl.col("surname").fill_null(""), text=folded_text()).with_columns(glued=_without_blanks())
     return rows.with_columns(rows["kind"].scatter(rent_rows, rents.select(_rent_kind()).to_series()))
 
 
