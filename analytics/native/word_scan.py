@@ -24,7 +24,7 @@ Steps = NDArray[np.uint16] | NDArray[np.int32]
 ALPHABET = " abcdefghijklmnopqrstuvwxyz0123456789&_"
 FIELD_END = "\n"
 WRITTEN = re.compile(r"\*?[a-z0-9&_]+( [a-z0-9&_]+)*\*?")
-EXPECTED_WORDS_A_LINE = 8
+EXPECTED_WORDS_A_LINE = 12
 """For this number of words there is room at first."""
 MIN_CUT_LETTERS = 7
 """Letters that a word must have to be recognised when it is cut: shorter ones come about by chance."""

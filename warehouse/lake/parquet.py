@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from analytics.frames import checked
+from analytics.native.dense_ids import Numbering
 from warehouse.errors import BackfillNeeded, Invalid, LakeDamaged
 from warehouse.lake.storage import Storage
 
@@ -81,13 +82,19 @@ def _numbered(frame: pl.DataFrame) -> pl.DataFrame:
     groups = -(-frame.height // GROUP_ROWS)
     max_distinct = frame.height // (MIN_REPETITIONS * groups)  # every group has all distinct texts
     texts = [column for column in frame if column.dtype == pl.String and not column.has_nulls()]
-    distinct_texts = {column.name: column.unique(maintain_order=True) for column in texts if _repeats(column, max_distinct)}
-    return frame.cast({name: pl.Enum(distinct) for name, distinct in distinct_texts.items()})
+    return frame.with_columns(_enum(column, max_distinct) for column in texts)
 
 
-def _repeats(column: pl.Series, max_distinct: int) -> bool:
-    """Whether a column has no more distinct texts than this; most that have more show it in their first rows."""
-    return column.head(2 * max_distinct + 1).n_unique() <= max_distinct and column.n_unique() <= max_distinct
+def _enum(column: pl.Series, max_distinct: int) -> pl.Series:
+    """A column of texts as an enum, or as it is if it has more distinct texts than this; most that have more show it in their
+    first rows.
+    """
+    if column.head(2 * max_distinct + 1).n_unique() > max_distinct:
+        return column
+    numbers, first_rows = Numbering().of(column.hash().to_numpy())
+    if first_rows.size > max_distinct:
+        return column
+    return pl.Series(column.name, numbers).cast(pl.UInt32).cat.to(pl.Enum(column[first_rows]))
 
 
 @cache
