@@ -12,6 +12,7 @@ from analytics.analyses.contracts.streams import OWN_SAVINGS
 from analytics.analyses.disposable_money import disposable_money
 from analytics.analyses.snapshot import snapshot
 from analytics.frames import AS_OF, checked
+from models.evaluation.best_possible import times_the_best, usual_cents_of_days, with_beginnings
 from models.evaluation.metrics import Figure, figure, ratio
 from models.evaluation.perfect_tags import NAME
 from models.simulator import Corpus
@@ -20,20 +21,25 @@ SALARY = "INCOME_SALARY"
 TIME_BEFORE_SALARY = timedelta(days=10)
 SALARIES_PER_USER = 3
 MIN_PLANNED_SAVINGS = 6
+_ERROR = (pl.col("predicted") - pl.col("left")).abs()
 
 
 def disposable_figures(corpus: Corpus, disposable: pl.DataFrame, times: int = 1000) -> dict[str, Figure]:
-    """The share of exact sums, and the error of the money expected to be left as a share of the household's income."""
+    """The share of exact sums, and the error of the money expected to be left: as a share of the household's income, and compared
+    with the best possible one.
+    """
+    spans = _spans(corpus, disposable, "expected_left")
     parts = pl.col("salary_latest") + pl.col("cashflow") + pl.col("expected_fixed") + pl.col("expected_flex")
     return {
         "disposable_identity": figure(disposable, ratio(parts == pl.col("expected_left")), "user", times),
-        "disposable_error": _error(corpus, disposable, "expected_left", times),
+        "disposable_error": _error(spans, times),
+        "disposable_times_best": times_the_best(spans, _ERROR, (pl.col("best") - pl.col("left")).abs(), times),
     }
 
 
 def disposable_baselines(corpus: Corpus, disposable: pl.DataFrame, times: int = 1000) -> dict[str, Figure]:
     """The error if no further bookings were expected."""
-    return {"disposable_error": _error(corpus, disposable, "currently_left", times)}
+    return {"disposable_error": _error(_spans(corpus, disposable, "currently_left"), times)}
 
 
 def before_salaries(corpus: Corpus, tagged_bookings: pl.DataFrame) -> pl.DataFrame:
@@ -50,9 +56,11 @@ def before_salaries(corpus: Corpus, tagged_bookings: pl.DataFrame) -> pl.DataFra
 
 
 def _salaries(corpus: Corpus) -> list[pl.DataFrame]:
-    """For the last, the last but one and so on: `user`, `date_latest`, `date_next` of the largest salary that is still paid."""
+    """For the last, the last but one and so on: `user`, `date_latest`, `date_next` of the largest salary, even if it has
+    ended: in its time the analysis takes no other.
+    """
     largest = (
-        corpus.contracts.filter(pl.col("category") == SALARY, pl.col("status") == "ACTIVE")
+        corpus.contracts.filter(pl.col("category") == SALARY)
         .sort("user", "amount_median", descending=[False, True])
         .unique("user", keep="first", maintain_order=True)
     )
@@ -70,20 +78,38 @@ def _salaries(corpus: Corpus) -> list[pl.DataFrame]:
     ]
 
 
-def _error(corpus: Corpus, disposable: pl.DataFrame, column: str, times: int) -> Figure:
+def _error(spans: pl.DataFrame, times: int) -> Figure:
+    return figure(spans, ratio(_ERROR, pl.col("income_cents")), "user", times)
+
+
+def _spans(corpus: Corpus, disposable: pl.DataFrame, column: str) -> pl.DataFrame:
+    """By user and span between two salaries: the `predicted` and the `best` possible sum, what was `left`, and the income."""
+    flows = _flows(corpus)
+    salaries = disposable.select("user", "date_latest", "date_next", predicted=column)
+    as_of, day = pl.col("date_next") - TIME_BEFORE_SALARY, pl.col("booked_on")
+    is_due = pl.col("planned") | (pl.col("regular") & (pl.col("begun_on") <= as_of)).fill_null(value=False)
+    flows_of_spans = salaries.join(flows, on="user").filter(day.is_between("date_latest", "date_next", closed="left"))
+    spans = flows_of_spans.group_by("user", "date_next").agg(
+        pl.first("predicted"),
+        left=pl.col("amount_cents").sum(),
+        foreseen=pl.col("amount_cents").filter((day <= as_of) | is_due).sum(),
+    )
+    incomes = corpus.users.select("income_cents", user=NAME)
+    usual = usual_cents_of_days(flows, TIME_BEFORE_SALARY.days - 1)
+    return (
+        spans.join(incomes, on="user")
+        .join(usual, on="user", how="left")
+        .with_columns(best=pl.col("foreseen") + pl.col("usual").fill_null(0))
+    )
+
+
+def _flows(corpus: Corpus) -> pl.DataFrame:
+    """What changes the money that is left, by true categories; `planned` are standing orders to own savings."""
     rows = corpus.transactions.select("user", "booked_on", "amount_cents", "pending").with_columns(
-        corpus.truth["effective_category"]
+        corpus.truth.select("effective_category", "contract_id", "regular")
     )
     is_own = pl.col("effective_category").str.starts_with("TRANSFER_")
-    flows = rows.filter(~pl.col("pending"), ~is_own | _is_planned_saving())
-    spans = disposable.select("user", "date_latest", "date_next", predicted=column)
-    flows_of_spans = spans.join(flows, on="user").filter(
-        pl.col("booked_on").is_between("date_latest", "date_next", closed="left")
-    )
-    left = flows_of_spans.group_by("user", "date_next").agg(pl.first("predicted"), left=pl.col("amount_cents").sum())
-    incomes = corpus.users.select("income_cents", user=NAME)
-    error = ratio((pl.col("predicted") - pl.col("left")).abs(), pl.col("income_cents"))
-    return figure(left.join(incomes, on="user"), error, "user", times)
+    return with_beginnings(rows.filter(~pl.col("pending"), ~is_own | _is_planned_saving()).with_columns(planned=is_own))
 
 
 def _is_planned_saving() -> pl.Expr:

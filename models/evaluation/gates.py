@@ -64,6 +64,7 @@ GATES = (
 )
 """The gates of the tagger."""
 BY_NAME: Mapping[str, Gate] = {gate.name: gate for gate in GATES}
+_TIMES_BEST = "error of {}, times the best possible"
 ANALYSES = (
     Gate("contract_f1", "Contracts", "F1, three or more bookings", 0.96, 0.99),
     Gate("contract_pairs_f1", "Contracts", "F1 of pairs of bookings", 0.96, 0.99),
@@ -80,12 +81,17 @@ ANALYSES = (
     Gate("contract_status", "Status", "accuracy", 0.96, 0.99),
     Gate("cashflow_expenses_error", "Cashflow, next month", "error of expenses", 0.17, 0.12, higher_is_better=False),
     Gate("cashflow_income_error", "Cashflow, next month", "error of income", 0.06, 0.03, higher_is_better=False),
+    Gate(
+        "cashflow_expenses_times_best", "Cashflow, next month", _TIMES_BEST.format("expenses"), 1.1, 1.03, higher_is_better=False
+    ),
+    Gate("cashflow_income_times_best", "Cashflow, next month", _TIMES_BEST.format("income"), 1.1, 1.03, higher_is_better=False),
     Gate("cashflow_expenses_gain", "Cashflow, next month", "gain over last month, expenses", 0.30, 0.45),
     Gate("cashflow_income_gain", "Cashflow, next month", "gain over last month, income", 0.30, 0.45),
     Gate("cashflow_expenses_bounds", "Intervals", "coverage of expenses", 0.05, 0.02, nominal=0.85),
     Gate("cashflow_income_bounds", "Intervals", "coverage of income", 0.05, 0.02, nominal=0.85),
     Gate("disposable_identity", "Disposable money", "sums that are exact", 1.0, 1.0),
     Gate("disposable_error", "Disposable money", "error ten days before salary", 0.08, 0.05, higher_is_better=False),
+    Gate("disposable_times_best", "Disposable money", _TIMES_BEST.format("what is left"), 1.1, 1.03, higher_is_better=False),
     Gate("event_f1", "Life events", "F1", 0.88, 0.95),
     Gate("event_days_off", "Life events", "median error of the date, in days", 10, 3, higher_is_better=False),
     Gate("event_false_a_year", "Life events", "false ones, a user and year", 0.10, 0.03, higher_is_better=False),

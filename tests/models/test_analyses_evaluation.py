@@ -1,6 +1,7 @@
 """The suite of analyses over a small simulated world, and the figures that are made of it."""
 
 from dataclasses import replace
+from datetime import date
 from functools import cache
 from math import isfinite
 
@@ -15,7 +16,8 @@ from models import registry
 from models.evaluation import analyses, analysis_reports, baselines
 from models.evaluation.affordability import affordability_figures
 from models.evaluation.analyses import AnalysedWorld, AnalysesEvaluation
-from models.evaluation.cashflow import cashflow_figures
+from models.evaluation.best_possible import expected_next_month, with_beginnings
+from models.evaluation.cashflow import cashflow_figures, forecasts
 from models.evaluation.contracts import contract_figures, recognition_figures
 from models.evaluation.credit_risk import credit_risk_figures
 from models.evaluation.disposable_money import before_salaries, disposable_figures
@@ -161,6 +163,35 @@ def test_money_that_is_left_is_measured_ten_days_before_salaries() -> None:
     assert found["disposable_identity"].value == 1
     assert off["disposable_identity"].value == 0
     assert off["disposable_error"].value > found["disposable_error"].value + 1
+
+
+def test_a_forecast_is_compared_with_one_that_knows_contracts_and_habits() -> None:
+    corpus, tagged, whole = world()
+    months = forecasts(corpus, whole["cashflow_predictions"])
+    perfect = whole["cashflow_predictions"].join(months.select("user", "next", tag="aggregate"), on=["user", "tag"], how="left")
+    perfect = perfect.with_columns(cents=pl.coalesce("next", "cents")).drop("next")
+    figures = cashflow_figures(corpus, whole["cashflow_predictions"], FEW)
+    for name in ("cashflow_expenses_times_best", "cashflow_income_times_best"):
+        assert 0.7 < figures[name].value < 1.6  # a small world: its best forecast may err by chance
+        assert cashflow_figures(corpus, perfect, FEW)[name].value == 0
+    disposable = before_salaries(corpus, tagged)
+    off = disposable_figures(corpus, disposable.with_columns(pl.col("expected_left") + 1_000_000), FEW)
+    assert 0.7 < disposable_figures(corpus, disposable, FEW)["disposable_times_best"].value < 1.6
+    assert off["disposable_times_best"].value > 5
+
+
+def test_the_best_forecast_knows_no_contract_that_begins_later() -> None:
+    as_of = date(2026, 6, 30)
+    months = [date(2026, month, 1) for month in range(1, 9)]
+    rent = {"contract_id": 1, "regular": True, "amount_cents": -80_000}
+    lease = {"contract_id": 2, "regular": True, "amount_cents": -30_000}
+    bonus = {"contract_id": 1, "regular": False, "amount_cents": 9_000}
+    shopping = {"contract_id": None, "regular": False, "amount_cents": -10_000}
+    rows = [{**kind, "booked_on": day} for day in months for kind in (rent, shopping)]
+    rows += [{**kind, "booked_on": date(2026, 7, 15)} for kind in (lease, bonus)]
+    flows = pl.DataFrame(rows).with_columns(user=pl.lit("a"), aggregate=pl.lit("EXPENSES"))
+    assert expected_next_month(flows, as_of)["best"].to_list() == [-90_000]
+    assert with_beginnings(flows).filter(contract_id=2)["begun_on"].to_list() == [date(2026, 7, 15)]
 
 
 def test_triggers_follow_their_rules_where_all_tags_are_true() -> None:

@@ -1,0 +1,64 @@
+"""The best possible forecast of a simulated world: an error that no forecast can be expected to beat.
+
+It is the forecast of somebody who knows every contract that has begun with each of its regular payments to come, even one that
+ends without notice, and the true middle of all other flows of the person. Nobody can know the rest: contracts that begin later,
+bonuses and settlements, and what is bought or invoiced by chance.
+"""
+
+from datetime import date
+
+import polars as pl
+
+from models.evaluation.metrics import Figure, figure, ratio
+
+MONTH_KEYS = ["user", "aggregate"]
+CONTRACT = pl.col("contract_id")
+
+
+def expected_next_month(flows: pl.DataFrame, as_of: date) -> pl.DataFrame:
+    """By `user` and `aggregate` the cents (`best`) that are best expected in the month after the as-of date.
+
+    Flows have `user`, `aggregate`, `booked_on`, `amount_cents`, `contract_id` and `regular`, before and after that date.
+    """
+    month, next_month = pl.col("booked_on").dt.month_start(), pl.lit(as_of).dt.month_start().dt.offset_by("1mo")
+    due = with_beginnings(flows).filter(month == next_month, "regular", pl.col("begun_on") <= as_of)
+    due_cents = due.group_by(MONTH_KEYS).agg(due=pl.col("amount_cents").sum())
+    others = flows.filter(CONTRACT.is_null()).group_by(*MONTH_KEYS, month=month).agg(pl.col("amount_cents").sum())
+    complete = (
+        flows.group_by("user")
+        .agg(first=month.min(), last=month.max())
+        .with_columns(month=pl.date_ranges("first", "last", "1mo"))
+        .explode("month")
+        .filter(pl.col("month").is_between("first", "last", closed="none"))
+        .join(flows.select("aggregate").unique(), how="cross")
+        .join(others, on=[*MONTH_KEYS, "month"], how="left")
+    )
+    usual_cents = complete.group_by(MONTH_KEYS).agg(usual=pl.col("amount_cents").fill_null(0).median())
+    expected = usual_cents.join(due_cents, on=MONTH_KEYS, how="full", coalesce=True)
+    return expected.select(*MONTH_KEYS, best=pl.sum_horizontal("due", "usual"))
+
+
+def usual_cents_of_days(flows: pl.DataFrame, days: int) -> pl.DataFrame:
+    """By `user` the middle sum (`usual`) of what flows without a contract in so many days on end."""
+    by_day = flows.filter(CONTRACT.is_null(), ~pl.col("planned")).group_by("user", "booked_on").agg(pl.col("amount_cents").sum())
+    all_days = (
+        flows.group_by("user")
+        .agg(first=pl.col("booked_on").min(), last=pl.col("booked_on").max())
+        .select("user", booked_on=pl.date_ranges("first", "last", "1d"))
+        .explode("booked_on")
+        .join(by_day, on=["user", "booked_on"], how="left")
+        .sort("user", "booked_on")
+    )
+    sums = all_days.select("user", cents=pl.col("amount_cents").fill_null(0).rolling_sum(days).over("user")).drop_nulls()
+    return sums.group_by("user").agg(usual=pl.col("cents").median())
+
+
+def with_beginnings(flows: pl.DataFrame) -> pl.DataFrame:
+    """The flows with the day of the first payment of their contract (`begun_on`)."""
+    beginnings = flows.filter(CONTRACT.is_not_null()).group_by("contract_id").agg(begun_on=pl.col("booked_on").min())
+    return flows.join(beginnings, on="contract_id", how="left")
+
+
+def times_the_best(rows: pl.DataFrame, error: pl.Expr, best_error: pl.Expr, times: int) -> Figure:
+    """How many times as large an error is as the best possible one."""
+    return figure(rows, ratio(error, best_error), "user", times)
