@@ -3,7 +3,6 @@
 import ast
 import re
 import string
-from collections.abc import Iterator
 from dataclasses import fields, replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -96,14 +95,13 @@ def test_every_word_is_used_and_every_word_used_is_there() -> None:
     assert used == set(texts.WORDS)
 
 
-def sentences(file: Path) -> Iterator[str]:
+def sentences(file: Path) -> list[str]:
     """The whole sentences in a module, without its docstrings."""
     tree = ast.parse(file.read_text())
     docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
-            if re.fullmatch(r"[A-ZÄÖÜ][^\n]* [^\n]*[.!]", node.value):
-                yield node.value
+    constants = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in docstrings]
+    texts_of_module = [node.value for node in constants if isinstance(node.value, str)]
+    return [text for text in texts_of_module if re.fullmatch(r"[A-ZÄÖÜ][^\n]* [^\n]*[.!]", text)]
 
 
 def test_the_words_of_our_own_connectors_are_there_in_english_too() -> None:
