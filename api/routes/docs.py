@@ -1,5 +1,6 @@
-"""The interactive documentation, and the handbook where `make run` or `make docs` has built it. Both are served from here with their
-scripts and styles, so that they work without the internet.
+"""The interactive documentation, and the handbook where `make run` or `make docs` has built it.
+
+Their scripts and styles are served from here, so that both work without the internet.
 """
 
 import base64
