@@ -40,6 +40,8 @@ IMMUTABLE = "public, max-age=31536000, immutable"
 BRIEFLY = "public, max-age=3600"
 """For a file that tenants load by an address that does not change with its content."""
 MEDIA_TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": SVG}
+ENGLISH_NOTATION = str.maketrans(".,", ",.")
+"""From German notation, in which amounts are typed in every language."""
 MONTHS = [
     "January",
     "February",
@@ -153,6 +155,7 @@ def _words(language: Language) -> dict[str, object]:
         "medium": partial(text_of, texts.MEDIA),
         "kind": partial(text_of, texts.KINDS),
         "day": partial(day, language=language),
+        "notation": lambda amount: amount.translate(ENGLISH_NOTATION) if language == "en" else amount,
     }
 
 

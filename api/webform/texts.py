@@ -522,7 +522,7 @@ WORDS: Texts = {
     "iban_hint": Text("Leerzeichen sind erlaubt", "Blanks are allowed"),
     "amount": Text("Betrag in Euro", "Amount in euros"),
     "amount_hint": Text("Zum Beispiel 49,90 oder 1.234,50", "For example 49,90 or 1.234,50"),
-    "amount_of": Text("{amount} €", "€ {amount}"),
+    "amount_of": Text("{amount} €", "€{amount}"),
     "amount_short": Text("Betrag", "Amount"),
     "purpose": Text("Verwendungszweck", "Purpose"),
     "purpose_hint": Text("Höchstens 140 Zeichen", "At most 140 characters"),

@@ -368,6 +368,11 @@ def test_a_bank_that_is_not_chosen_yet_is_not_shown() -> None:
         assert not [image for image in found.all("img") if "/providers/" in (image["src"] or "")]
 
 
+def test_amounts_are_shown_in_the_notation_of_the_language() -> None:
+    assert "1.234,50 €" in page_html(*SAMPLES["result_paid"])
+    assert "€1,234.50" in page_html(*in_english(SAMPLES["result_paid"]))
+
+
 def test_days_are_those_in_germany() -> None:
     assert "15.05.2027" in page_html(*SAMPLES["result_consent"])
     assert "15 May 2027" in page_html(*in_english(SAMPLES["result_consent"]))
