@@ -233,9 +233,9 @@ GERMAN_WORDS = re.compile(
 
 
 def own_words(page: str) -> list[str]:
-    """The lines that a page says itself: without names of people, partners and products, and what banks wrote (`lang`)."""
+    """The lines that a page says itself: without names of partners, what banks wrote (`lang`), and words that reasons quote."""
     page = re.sub(r"<(style|script|svg|pre)\b.*?</\1>", " ", page, flags=re.S)
-    page = re.sub(r'<(\w+)[^>]*(?:lang="de"|class="row-name")[^>]*>.*?</\1>', " ", page, flags=re.S)
+    page = re.sub(r'<(\w+)[^>]*(?:lang="de"|class="row-name")[^>]*>.*?</\1>|“[^”]*”', " ", page, flags=re.S)
     return [line for line in (" ".join(text.split()) for text in re.sub(r"<[^>]+>", "\n", page).splitlines()) if line]
 
 
