@@ -87,7 +87,9 @@ def test_everybody_can_use_the_pages(
     context.add_cookies([cookie for cookie in visitor.cookies() if cookie["name"] == "kontor-demo"])  # type: ignore[misc]
     page = context.new_page()
     complaints = watched(page)
-    for address in ("/demo", "/demo/overview", "/demo/overview?view=tenant"):
+    page.goto("/demo/overview")
+    booking_page = page.locator("a[data-fetch]").first.get_attribute("href") or ""
+    for address in ("/demo", "/demo/overview", "/demo/overview?view=tenant", booking_page, "/demo/back?baReentry=USER_CANCELLED"):
         page.goto(address)
         for part in page.locator("details.booking").all()[:2]:
             part.evaluate("part => part.open = true")
