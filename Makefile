@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Of its own: nothing else needs what builds the handbook.
 DOCS_VENV := .venv-docs
+HANDBOOK := dist/handbook
 UV := $(shell command -v uv 2>/dev/null || echo $(BIN)/uv)
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url
 INSTALL = $(UV) pip install --quiet --python $(BIN)/python --no-deps  # a lock lists all that it needs
@@ -16,7 +17,8 @@ unexport PYTHONDONTWRITEBYTECODE  # with it, every process would compile all tha
 
 .PHONY: run check test again thorough bench fints fairness soak fuzz lint compiled bounds simulated chromium format audit lock docs screenshots clients clean
 
-run: $(VENV)/.run  ## start everything: database, API, Dagster, demo tenants
+run: $(VENV)/.run  ## start everything: database, API, Dagster, demo tenants; the handbook is built beside it
+	@$(MAKE) --no-print-directory docs >/dev/null 2>&1 &
 	@$(BIN)/kontor up
 
 test: $(VENV)/.dev  ## everything that CI runs
@@ -94,8 +96,11 @@ lock: $(VENV)/.uv  ## renew the lock files
 	$(COMPILE) --overrides $(VENV)/overrides.txt --extra build --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
 	$(COMPILE) --extra build --extra dask -c requirements-dev.lock pyproject.toml -o requirements-dask.lock
 
-docs: $(DOCS_VENV)/.docs  ## build the handbook from docs/ in dist/handbook, which the API serves at /handbook
-	@NO_MKDOCS_2_WARNING=1 $(DOCS_VENV)/bin/mkdocs build --quiet --strict
+docs: $(HANDBOOK)/index.html  ## build the handbook from docs/ in dist/handbook, which the API serves at /handbook
+
+$(HANDBOOK)/index.html: $(DOCS_VENV)/.docs mkdocs.yml $(wildcard docs/*.md docs/*/*.md docs/images/*)
+	@NO_MKDOCS_2_WARNING=1 $(DOCS_VENV)/bin/mkdocs build --quiet --strict --site-dir $(HANDBOOK).new
+	@rm -rf $(HANDBOOK) && mv $(HANDBOOK).new $(HANDBOOK)
 
 screenshots: $(VENV)/.dev  ## take the pictures of docs/images anew, with the system's Chromium
 	$(BIN)/python docs/screenshots.py

@@ -22,15 +22,15 @@ from typing import Any
 
 import httpx
 from PIL import Image
-from playwright.sync_api import Browser, Error, Page, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, Error, Locator, Page, ViewportSize, sync_playwright
 
 from api.cli import runs
 from api.dagster_proxy import credentials
-from tests.browser.driving import DESKTOP, DESKTOP_WITH_SCRIPT, PATIENCE, PHONE_WITH_SCRIPT, Profiles, Way, chromium, running_app
+from tests.browser.driving import DESKTOP_WITH_SCRIPT, PATIENCE, PHONE_WITH_SCRIPT, Profiles, Way, chromium, running_app
 from tests.spec.browsing import Browser as PlainBrowser
 from tests.spec.browsing import appended, connecting
 from tests.spec.test_webform import connected, fresh, paying
-from tests.support.stack import DEMO, free_port, running_stack
+from tests.support.stack import free_port, running_stack
 from warehouse.errors import NotFound
 from warehouse.settings import Settings
 from warehouse.stores import designs
@@ -172,6 +172,8 @@ CORRECTED = "RECREATION_HOBBY"
 
 ON_PHONE = ("banks", "login", "tan")
 MARGIN = 24
+PERSON, MERCHANT, CATEGORY = "Erika Muster", "Amazon", "Hobby"
+"""Who is chosen in the demo, and which booking is corrected to what."""
 
 
 def form(browser: Browser) -> None:
@@ -222,34 +224,68 @@ def _beside(images: list[Image.Image]) -> Image.Image:
     return row
 
 
-STEPS = {
-    "accept": {},
-    "bank": {},
-    "login": {"field.userid": "demo1", "field.pin": "demo"},
-    "accounts": {},
-    "connect": {},
-}
-"""The moves through the form, with what is typed."""
+FRAME_MILLISECONDS = 2600
+GIF_COLOURS = 48
+PORTRAIT = ViewportSize(width=360, height=640)
 
 
 def demo(browser: Browser, address: str) -> None:
-    """The demo page, after its bank was connected through the form as the README says."""
-    window = ViewportSize(width=DESKTOP["width"], height=1900)  # as far as the contracts
-    page = browser.new_page(viewport=window, base_url=address, locale="de-DE", timezone_id="Europe/Berlin")
+    """The demo page as a moving picture: a person is chosen, a category corrected, its effect seen, and what the tenant gets."""
+    context = browser.new_context(
+        base_url=address, viewport=PORTRAIT, is_mobile=True, has_touch=True, locale="de-DE", timezone_id="Europe/Berlin"
+    )
+    page = context.new_page()
     page.set_default_timeout(PATIENCE)
+    frames: list[Image.Image] = []
+
+    def keep(at: Locator | None = None) -> None:
+        if at is not None:
+            at.evaluate("item => window.scrollTo(0, item.getBoundingClientRect().top + window.scrollY - 16)")
+        frames.append(Image.open(io.BytesIO(page.screenshot(animations="disabled"))).convert("RGB"))
+
     page.goto("/demo")
-    page.locator("form[action$='/connect'] button").first.click()
-    for action, typed in STEPS.items():
-        button = f'button[name=bank][value="{DEMO}"]' if action == "bank" else f'form:has(input[value="{action}"]) button'
-        target = page.locator(f'{button}:not([type=button]), button[name=action][value="{action}"]').first
-        target.wait_for()
-        for name, value in typed.items():
-            page.locator(f'input[name="{name}"]').fill(value)
-        target.click()
+    keep()
+    page.get_by_role("button", name=PERSON).tap()
     page.wait_for_url("**/demo/overview*")
     page.locator("[data-pending]").wait_for(state="detached")
     _rest(page)
-    _keep(Image.open(io.BytesIO(page.screenshot(animations="disabled"))), "demo")
+    page.goto("/demo/overview?all=1")
+    keep()
+    booking = page.locator("#buchungen-teil details.booking", has=page.get_by_text(MERCHANT, exact=True)).first
+    booking.locator("summary").tap()
+    keep(booking)
+    booking.get_by_role("link", name="Kategorie ändern").tap()
+    booking.locator("select").select_option(label=CATEGORY)
+    keep(booking)
+    booking.get_by_role("button", name="Übernehmen").tap()
+    page.locator(".changed").first.wait_for()
+    page.locator("#toast").get_by_text("Geändert").wait_for()
+    keep(booking)
+    page.get_by_role("button", name="Schließen").tap()
+    keep(page.locator("#frei-teil"))
+    page.get_by_role("link", name="Das bekommt der Mandant").tap()
+    page.locator("#frei-teil .api").wait_for()
+    keep(page.locator("#frei-teil .api"))
+    context.close()
+    _move(frames, "demo")
+
+
+def _move(frames: list[Image.Image], name: str) -> None:
+    """Stores frames as one moving picture with few colours, which is all that a page of this kind has."""
+    palette = _stacked(frames).quantize(GIF_COLOURS)
+    first, *others = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
+    path = IMAGES / f"{name}.gif"
+    first.save(path, save_all=True, append_images=others, duration=FRAME_MILLISECONDS, loop=0, optimize=True)
+    print(f"{path.name}: {path.stat().st_size // 1000} kB")
+
+
+def _stacked(frames: list[Image.Image]) -> Image.Image:
+    """Frames of one size below each other."""
+    width, height = frames[0].size
+    column = Image.new("RGB", (width, height * len(frames)))
+    for number, frame in enumerate(frames):
+        column.paste(frame, (0, number * height))
+    return column
 
 
 def main(told: list[str]) -> None:

@@ -1,5 +1,6 @@
 """The pages of the demo. A visitor who connects a bank becomes a user of the demo's tenant, remembered by a cookie."""
 
+import gzip
 import hashlib
 import ipaddress
 import logging
@@ -31,7 +32,7 @@ from api.demo_app.texts import CORRECTED, FAILURES, REENTRY, Notice, refusal, un
 from api.http.errors import Problem
 from api.http.negotiation import language_of
 from api.http.responses import SVG
-from api.http.route import UPLOAD, StrictRequest
+from api.http.route import UPLOAD, StrictRequest, takes_gzip
 from api.schemas.languages import Language, Text
 from pipelines.banks.fints import addresses
 from warehouse.settings import Settings
@@ -50,6 +51,7 @@ PERSON = "p"
 """The first letter of the cookie of visitors who are a person of the demo bank."""
 LANGUAGES: dict[str, Language] = {"de": "de", "en": "en"}
 LANGUAGE_COOKIE = "kontor-demo-language"
+GZIP_LEVEL = 1
 LIVE = "x-live"
 """The header of requests by the page's script, which takes the parts that have changed out of the page."""
 VIEWS = ("customer", "tenant")
@@ -265,8 +267,9 @@ async def asset(request: Request) -> Response:
     name = request.path_params["name"]
     if name not in STATIC:
         return _failure(request, Refused(404))
-    headers = {"Cache-Control": "public, max-age=31536000, immutable"}
-    return Response((FOLDER / name).read_bytes(), media_type=STATIC[name], headers=headers)
+    headers = {"Cache-Control": "public, max-age=31536000, immutable", "Vary": "Accept-Encoding"}
+    content, encoding = _packed(request, (FOLDER / name).read_bytes())
+    return Response(content, media_type=STATIC[name], headers=headers | encoding)
 
 
 ROUTES = (
@@ -399,8 +402,17 @@ def _render(request: Request, template: str, status: int = 200, **values: Any) -
     values |= {"root": ROOT, "assets": _assets(), "docs": _settings(request).docs, "language": language, "other": other}
     values["switch"] = f"{request.url.path if is_page else f'{ROOT}/overview'}?{urlencode({**query, 'lang': other})}"
     text = _pages(language).get_template(template).render(**values)
-    headers = {"Content-Security-Policy": CONTENT_POLICY, "Content-Language": language, "Vary": "Accept-Language, Cookie"}
-    return HTMLResponse(text, status, headers)
+    headers = {"Content-Security-Policy": CONTENT_POLICY, "Content-Language": language}
+    headers["Vary"] = "Accept-Language, Accept-Encoding, Cookie"
+    content, encoding = _packed(request, text.encode())
+    return HTMLResponse(content, status, headers | encoding)
+
+
+def _packed(request: Request, content: bytes) -> tuple[bytes, dict[str, str]]:
+    """A body as the browser takes it, and its header. Pages hold no token and repeat nothing that other sites can choose."""
+    if not takes_gzip(request):
+        return content, {}
+    return gzip.compress(content, GZIP_LEVEL, mtime=0), {"Content-Encoding": "gzip"}
 
 
 def _language(request: Request) -> Language:

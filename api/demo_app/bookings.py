@@ -1,5 +1,6 @@
 """Values of the demo's timeline of bookings, and the categories that a visitor can choose. No markup."""
 
+import re
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,6 +16,9 @@ INCOME_GROUPS = ("INCOME", "OTHER", "TRANSFER", "BANKFINANCE", "TAXES")
 """The main categories of money that comes in."""
 EXPENSE_ONLY = "INCOME"
 NAMELESS = "Buchung"
+PURPOSE_OF_FIELDS = re.compile(r"SVWZ\+(.*?)(?=(?:EREF|KREF|MREF|CRED|DEBT|ABWA|ABWE|IBAN|BIC)\+|$)")
+REFERENCES = re.compile(r" ?(?:(?:EREF|MREF|CRED|ABWE): ?|(?:Mandat|Referenz):(?=\S)).*$")
+PENDING = "VORGEMERKT "
 
 
 @dataclass(frozen=True)
@@ -87,7 +91,7 @@ def _view(item: dict[str, Any], partner: dict[str, Any] | None) -> BookingView:
         name=name,
         monogram=monogram(name),
         colour=logo_colour(name),
-        purpose=purpose,
+        purpose=plain_purpose(purpose),
         amount=cents(booking_field(item, "amount")),
         currency=booking_field(item, "currency"),
         pending=bool(booking_field(item, "pending")),
@@ -97,6 +101,13 @@ def _view(item: dict[str, Any], partner: dict[str, Any] | None) -> BookingView:
         reason=tag["details"]["reason"],
         source=tag["details"]["source"],
     )
+
+
+def plain_purpose(purpose: str) -> str:
+    """What a person wrote or reads of a purpose, without the bank's references; all of it if nothing is left."""
+    match = PURPOSE_OF_FIELDS.search(purpose)
+    words = match[1] if match else REFERENCES.sub("", purpose).removeprefix(PENDING)
+    return words.strip() or purpose
 
 
 def monogram(name: str) -> str:

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET  # builds charts, reads nothing
 from markupsafe import Markup
 
 from api.demo_app.charts import BOTTOM, LEFT, RIGHT, TOP, markup, new_chart, points, scale_of, text
-from api.demo_app.formats import day, money, whole_money
+from api.demo_app.formats import day, money, short_day, whole_money
 from api.schemas.languages import Language, Text
 
 AXIS_MONTHS = 24
@@ -92,9 +92,11 @@ def draw_money(curve: MoneyCurve, name: str, width: int = 560, height: int = 210
     ET.SubElement(chart, "line", {"class": "today", **points(today_x, TOP, today_x, height - BOTTOM)})
     ET.SubElement(chart, "circle", {"class": "dot", "cx": f"{today_x}", "cy": f"{today_y}", "r": "4.5"})
     ET.SubElement(chart, "circle", {"class": "dot dot-expected", "cx": f"{end_x}", "cy": f"{end_y}", "r": "4.5"})
-    text(chart, "tick", LEFT, height - 10, _short(first), anchor="start")
+    text(chart, "tick", LEFT, height - 10, short_day(first, language=language), anchor="start")
     text(chart, "tick tick-strong", today_x, TOP - 6, _said(TODAY, language))
-    text(chart, "tick", width - RIGHT, height - 10, f"{_said(PAYDAY, language)} {_short(last)}", anchor="end")
+    text(
+        chart, "tick", width - RIGHT, height - 10, f"{_said(PAYDAY, language)} {short_day(last, language=language)}", anchor="end"
+    )
     return markup(chart)
 
 
@@ -156,10 +158,6 @@ def _months_before(day: date, months: int) -> date:
 
 def _path(line: Iterable[tuple[float, float]]) -> str:
     return " ".join(f"{x},{y}" for x, y in line)
-
-
-def _short(on: date) -> str:
-    return f"{on.day}.{on.month}."
 
 
 def _said(words: Text, language: Language) -> str:

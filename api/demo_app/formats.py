@@ -82,6 +82,11 @@ def day(value: str | date, *, language: Language = "de") -> str:
     return on.strftime("%d.%m.%Y") if language == "de" else f"{on.day} {MONTHS['en'][on.month - 1][:3]} {on.year}"
 
 
+def short_day(on: date, *, language: Language = "de") -> str:
+    """A day without its year: 16.11. or 16 Nov."""
+    return f"{on.day}.{on.month}." if language == "de" else f"{on.day} {MONTHS['en'][on.month - 1][:3]}"
+
+
 def long_day(value: str | date, *, language: Language = "de") -> str:
     """A day with its weekday: Montag, 16. November."""
     on = value if isinstance(value, date) else date.fromisoformat(value[:10])

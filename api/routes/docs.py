@@ -1,21 +1,24 @@
-"""The interactive documentation, and the handbook where `make docs` has built it. Their scripts and styles are served from here,
-so that both work without the internet.
+"""The interactive documentation, and the handbook where `make run` or `make docs` has built it.
+
+Their scripts and styles are served from here, so that both work without the internet.
 """
 
 import base64
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http import HTTPStatus
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.docs import get_swagger_ui_html
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
+from starlette.routing import Match, Mount, Route
 from starlette.staticfiles import StaticFiles
-from starlette.types import Scope
+from starlette.types import ASGIApp, Scope
 
 from api.http import strict_json
 from api.http.route import JSON
@@ -28,7 +31,7 @@ CONTENT_POLICY = (
     "img-src 'self' data:; object-src 'none'; base-uri 'none'; frame-ancestors 'none'"
 )
 HANDBOOK = Path(__file__).parents[2] / "dist" / "handbook"
-"""Where `make docs` builds it."""
+"""Where it is built."""
 INLINE_SCRIPT = re.compile(rb"<script>(.*?)</script>", re.S)
 
 
@@ -64,15 +67,40 @@ def install(app: FastAPI) -> None:
 
 
 def install_handbook(app: FastAPI, folder: Path) -> None:
-    """Adds /handbook to an app, if the handbook was built in this folder."""
-    if not (folder / "index.html").is_file():
-        return
+    """Adds /handbook to an app; it is there as soon as the handbook is built in this folder."""
 
     async def get_start(_request: Request) -> Response:
         return RedirectResponse("/handbook/index.html", 307)
 
-    app.add_route("/handbook", get_start, include_in_schema=False)
-    app.mount("/handbook", Handbook(directory=folder))
+    app.router.routes.append(HandbookRoute(folder, "/handbook", get_start))
+    app.router.routes.append(HandbookMount(folder, "/handbook", Handbook(directory=folder, check_dir=False)))
+
+
+class HandbookRoute(Route):
+    """A route that exists only while the handbook does."""
+
+    def __init__(self, folder: Path, path: str, endpoint: Callable[..., Any]) -> None:
+        super().__init__(path, endpoint, include_in_schema=False)
+        self.folder = folder
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        return super().matches(scope) if is_built(self.folder) else (Match.NONE, {})
+
+
+class HandbookMount(Mount):
+    """The pages below a path, which exist only while the handbook does."""
+
+    def __init__(self, folder: Path, path: str, app: ASGIApp) -> None:
+        super().__init__(path, app)
+        self.folder = folder
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        return super().matches(scope) if is_built(self.folder) else (Match.NONE, {})
+
+
+def is_built(folder: Path = HANDBOOK) -> bool:
+    """Whether the handbook lies in a folder. It gets there as a whole."""
+    return (folder / "index.html").is_file()
 
 
 class Handbook(StaticFiles):

@@ -10,7 +10,7 @@ from api.http.negotiation import HTML, JSON, language_of, prefers_html
 from api.http.responses import json_response
 from api.http.route import router
 from api.openapi.document import VERSION
-from api.routes.docs import HANDBOOK
+from api.routes.docs import is_built
 from api.schemas.base import Relation
 from api.schemas.codes import CATALOGUE, CodeEntry
 from api.schemas.languages import Language, say
@@ -69,7 +69,7 @@ async def get_code(request: Request, code: str, services: AppServices) -> Respon
 def _links(services: Services) -> dict[str, str]:
     """What there is to see, by the names of `pages.LINKS`."""
     documentation = {"documentation": "/docs", "openapi": "/openapi.json"} if services.settings.docs else {}
-    if services.settings.docs and (HANDBOOK / "index.html").is_file():
+    if services.settings.docs and is_built():
         documentation["handbook"] = "/handbook"
     demo = {"demo": "/demo"} if (services.settings.home / "demo.json").exists() else {}
     return {

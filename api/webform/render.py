@@ -16,6 +16,7 @@ from starlette.responses import HTMLResponse, Response
 from api.http.responses import SVG
 from api.http.route import has_etag, takes_gzip
 from api.webform import flicker, texts
+from api.webform.bank_texts import BANK_TEXTS
 from api.webform.pages import KONTOR, FormPage, PageFrame, Stopped, Trouble
 from api.webform.patterns import browser_pattern
 from api.webform.texts import Language, Text, say
@@ -39,6 +40,8 @@ IMMUTABLE = "public, max-age=31536000, immutable"
 BRIEFLY = "public, max-age=3600"
 """For a file that tenants load by an address that does not change with its content."""
 MEDIA_TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": SVG}
+ENGLISH_NOTATION = str.maketrans(".,", ",.")
+"""From German notation, in which amounts are typed in every language."""
 MONTHS = [
     "January",
     "February",
@@ -134,11 +137,11 @@ def _words(language: Language) -> dict[str, object]:
         return say(texts.TROUBLES[problem.text], language, **problem.values)
 
     def bank_text(text: str) -> str:
-        return say(texts.BANK_TEXTS[text], language) if text in texts.BANK_TEXTS else text
+        return say(BANK_TEXTS[text], language) if text in BANK_TEXTS else text
 
     def bank_language(text: str) -> str | None:
         """The language of a bank's own words, where it is not that of the page."""
-        return None if language == "de" or text in texts.BANK_TEXTS else "de"
+        return None if language == "de" or text in BANK_TEXTS else "de"
 
     def text_of(table: dict[str, Text], key: str) -> str:
         return say(table[key], language)
@@ -152,6 +155,7 @@ def _words(language: Language) -> dict[str, object]:
         "medium": partial(text_of, texts.MEDIA),
         "kind": partial(text_of, texts.KINDS),
         "day": partial(day, language=language),
+        "notation": lambda amount: amount.translate(ENGLISH_NOTATION) if language == "en" else amount,
     }
 
 

@@ -310,44 +310,6 @@ POINTS: Texts = {
 }
 """What matters most of the terms, in short."""
 
-BANK_TEXTS: Texts = {
-    text.de: text
-    for text in (
-        Text("Nutzerkennung", "User id"),
-        Text("Anmeldename", "Login name"),
-        Text("PIN", "PIN"),
-        Text("Anmeldename oder Legitimations-ID Ihres Online-Bankings", "Login name or legitimation id of your online banking"),
-        Text("PIN Ihres Online-Bankings", "PIN of your online banking"),
-        Text("demo1 bis demo8, oder eine der Testkennungen", "demo1 to demo8, or one of the test ids"),
-        Text("demo, oder bei Testkennungen die Kennung selbst", "demo; of a test id, the id itself"),
-        Text("Geben Sie den Startcode in Ihren TAN-Generator ein.", "Type the start code into your TAN generator."),
-        Text(
-            "Halten Sie Ihren TAN-Generator vor die flackernde Grafik.",
-            "Hold your TAN generator against the flickering picture.",
-        ),
-        Text(
-            "Nehmen Sie die TAN mit der genannten Nummer von Ihrer Liste.",
-            "Take the TAN with the given number from your list.",
-        ),
-        Text("Sie erhalten die TAN auf Ihr Mobilgerät.", "You receive the TAN on your mobile device."),
-        Text(
-            "Bestätigen Sie den Auftrag in der App; eine TAN brauchen Sie nicht.",
-            "Confirm the order in the app; you need no TAN.",
-        ),
-        Text(
-            "Sie werden zu Ihrer Bank weitergeleitet und geben den Auftrag dort frei.",
-            "You are sent to your bank and approve the order there.",
-        ),
-        Text("Fotografieren Sie die Grafik mit Ihrem Lesegerät.", "Take a picture of the graphic with your reader."),
-        Text("Ihre Bank prüft den Empfänger.", "Your bank is checking the payee."),
-        Text(
-            "Wenn Sie den Auftrag dennoch freigeben, kann das Geld bei einem anderen Empfänger ankommen.",
-            "If you approve the order all the same, the money may reach somebody else.",
-        ),
-    )
-}
-"""Texts that our own connectors have for all banks. What else a bank says is shown in its own words."""
-
 WORDS: Texts = {
     # around every page
     "title": Text("Schritt {number} von {count}: {heading} – {name}", "Step {number} of {count}: {heading} – {name}"),
@@ -560,7 +522,7 @@ WORDS: Texts = {
     "iban_hint": Text("Leerzeichen sind erlaubt", "Blanks are allowed"),
     "amount": Text("Betrag in Euro", "Amount in euros"),
     "amount_hint": Text("Zum Beispiel 49,90 oder 1.234,50", "For example 49,90 or 1.234,50"),
-    "amount_of": Text("{amount} €", "€ {amount}"),
+    "amount_of": Text("{amount} €", "€{amount}"),
     "amount_short": Text("Betrag", "Amount"),
     "purpose": Text("Verwendungszweck", "Purpose"),
     "purpose_hint": Text("Höchstens 140 Zeichen", "At most 140 characters"),

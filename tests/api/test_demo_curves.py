@@ -60,6 +60,8 @@ def test_every_event_has_its_number_on_the_axis(days: list[date]) -> None:
 def test_a_summary_is_in_the_language_of_the_page() -> None:
     assert "are left on 18 Nov 2026" in curves.draw_money(curve(), "c", language="en")
     assert "Am 18.11.2026 sind" in curves.draw_money(curve(), "c")
+    assert ">Payday 27 Nov<" in curves.draw_money(curve(), "c", language="en")
+    assert ">Gehalt 27.11.<" in curves.draw_money(curve(), "c")
 
 
 @pytest.mark.parametrize(
@@ -67,6 +69,22 @@ def test_a_summary_is_in_the_language_of_the_page() -> None:
 )
 def test_a_monogram_has_one_or_two_letters(name: str, letters: str) -> None:
     assert bookings.monogram(name) == letters
+
+
+@pytest.mark.parametrize(
+    ("purpose", "words"),
+    [
+        ("EREF+R4361MREF+M-74CRED+DE06ZZZ01SVWZ+Ihr Einkauf bei Spotify ABABWE+Spotify AB", "Ihr Einkauf bei Spotify AB"),
+        ("Miete Oktober EREF: R17 MREF: M-1 CRED: DE06ZZZ01 IBAN: DE07 BIC: X", "Miete Oktober"),
+        ("Abschlag12/2026Mandat:M-12Referenz:R9", "Abschlag12/2026"),
+        ("VORGEMERKT DM FIL.1432", "DM FIL.1432"),
+        ("Miete November", "Miete November"),
+        ("SVWZ+", "SVWZ+"),
+        ("", ""),
+    ],
+)
+def test_a_purpose_is_what_a_person_wrote(purpose: str, words: str) -> None:
+    assert bookings.plain_purpose(purpose) == words
 
 
 def item(system_name: str, parent: str | None = None) -> dict[str, Any]:

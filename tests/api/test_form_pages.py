@@ -1,5 +1,6 @@
 """The pages of the form: its words, its HTML, its colours and the flicker code. How they look is `tests/browser`."""
 
+import ast
 import re
 import string
 from dataclasses import fields, replace
@@ -15,17 +16,21 @@ from starlette.responses import HTMLResponse
 
 from analytics.products import ProductCategory
 from api.webform import colours, flicker, pages, render, terms, texts
+from api.webform.bank_texts import BANK_TEXTS
 from api.webform.pages import BankChoice, Banks, Design, FormPage, LoginPage, PageFrame, ResultPage, Stopped, Terms, Trouble
 from api.webform.patterns import browser_pattern
 from api.webform.render import asset, asset_url, page_html, page_response
 from api.webform.texts import Language, Text
 from pipelines.banks import formats
-from pipelines.banks.base import MediumClass, Method, PayeeMatch
-from pipelines.banks.demo import login, security
+from pipelines.banks.base import MediumClass, PayeeMatch
+from pipelines.banks.demo import login
+from pipelines.banks.fints import login_fields
 from tests.browser.samples import ACCOUNTS, BANK, CODE, FIELDS, ORDER, SAMPLES, Sample, in_english
 
 LANGUAGES: tuple[Language, ...] = get_args(Language)
 TABLES = {name: table for name, table in vars(texts).items() if name.isupper() and isinstance(table, dict)}
+TABLES |= {"BANK_TEXTS": BANK_TEXTS}
+BANKS = Path(__file__).parents[2] / "pipelines" / "banks"
 HOSTILE = "\"><script>alert(1)</script><b style='x'>{0}{{ 7*7 }}&amp;'"
 TEMPLATES = sorted((Path(render.__file__).parent / "templates").glob("*.html"))
 FIRST_PAGE_BYTES = 30_000
@@ -90,16 +95,34 @@ def test_every_word_is_used_and_every_word_used_is_there() -> None:
     assert used == set(texts.WORDS)
 
 
-def test_the_words_of_our_own_bank_are_there_in_english_too() -> None:
-    methods = [value for value in vars(security).values() if isinstance(value, Method)]
-    german = (
-        {field.label for field in login.FIELDS} | {field.hint for field in login.FIELDS} | {method.hint for method in methods}
-    )
-    assert {text for text in german if text} <= set(texts.BANK_TEXTS)
+def sentences(file: Path) -> list[str]:
+    """The whole sentences in a module, without its docstrings."""
+    tree = ast.parse(file.read_text())
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    constants = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in docstrings]
+    texts_of_module = [node.value for node in constants if isinstance(node.value, str)]
+    return [text for text in texts_of_module if re.fullmatch(r"[A-ZÄÖÜ][^\n]* [^\n]*[.!]", text)]
+
+
+def test_the_words_of_our_own_connectors_are_there_in_english_too() -> None:
+    forms = [*login_fields.FORMS.values(), login_fields.USUAL_FORM]
+    asked = [*login.FIELDS, *(field for form in forms for field in form.fields)]
+    german = {text for field in asked for text in (field.label, field.hint)} | {form.hint for form in forms}
+    connectors = [*(BANKS / "demo").glob("*.py"), *(BANKS / "fints").glob("*.py"), BANKS / "without_bank.py"]
+    german |= {sentence for file in connectors for sentence in sentences(file)}
+    assert len(german) > 60
+    assert {text for text in german if text} - set(BANK_TEXTS) == set()
+
+
+def test_what_a_bank_says_itself_is_shown_in_its_own_words() -> None:
     page = LoginPage(BANK, (replace(FIELDS[0], label="Nutzerkennung", hint="Vom Kundendienst"),), "Melden Sie sich an.")
     html = page_html(replace(SAMPLES["login"][0], language="en"), page)
     assert "User id" in html
     assert '<p class="notice" lang="de">Melden Sie sich an.</p>' in html
+    refused = replace(
+        SAMPLES["login"][0], language="en", trouble=Trouble("order_refused", details="Der Auftrag wurde abgebrochen.")
+    )
+    assert "Your bank writes: “The order was cancelled.”" in page_html(refused, page)
 
 
 def test_german_speaks_to_customers_politely() -> None:
@@ -343,6 +366,11 @@ def test_a_bank_that_is_not_chosen_yet_is_not_shown() -> None:
     for bank in (None, BankChoice("None", "")):
         found = read((PageFrame("de"), replace(ORDER, bank=bank)))
         assert not [image for image in found.all("img") if "/providers/" in (image["src"] or "")]
+
+
+def test_amounts_are_shown_in_the_notation_of_the_language() -> None:
+    assert "1.234,50 €" in page_html(*SAMPLES["result_paid"])
+    assert "€1,234.50" in page_html(*in_english(SAMPLES["result_paid"]))
 
 
 def test_days_are_those_in_germany() -> None:

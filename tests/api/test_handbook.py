@@ -22,10 +22,20 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "handbook"
 
 
-def get(folder: Path, path: str) -> httpx.Response:
-    """The answer of an app with the handbook of this folder."""
+def app_of(folder: Path) -> FastAPI:
+    """An app with the handbook of this folder."""
     app = FastAPI()
     docs.install_handbook(app, folder)
+    return app
+
+
+def get(folder: Path, path: str) -> httpx.Response:
+    """The answer of an app with the handbook of this folder."""
+    return get_from(app_of(folder), path)
+
+
+def get_from(app: FastAPI, path: str) -> httpx.Response:
+    """The answer of an app."""
 
     async def ask() -> httpx.Response:
         transport = httpx.ASGITransport(app)
@@ -51,8 +61,18 @@ def test_nothing_else_is(folder: Path, path: str) -> None:
     assert "secret" not in answer.text
 
 
-def test_without_it_there_is_no_page(tmp_path: Path) -> None:
-    assert get(tmp_path, "/handbook").status_code == 404
+def test_it_is_there_as_soon_as_it_is_built(tmp_path: Path) -> None:
+    app = app_of(tmp_path / "handbook")
+    assert get_from(app, "/handbook").status_code == get_from(app, "/handbook/index.html").status_code == 404
+    (tmp_path / "handbook").mkdir()
+    (tmp_path / "handbook" / "index.html").write_text("<title>Kontor</title>")
+    assert get_from(app, "/handbook").text == "<title>Kontor</title>"
+
+
+def test_it_is_built_by_what_starts_everything() -> None:
+    recipe = (ROOT / "Makefile").read_text().split("\nrun:")[1].split("\n\n")[0]
+    assert "$(MAKE) --no-print-directory docs" in recipe
+    assert recipe.index("docs") < recipe.index("kontor up")
 
 
 def test_every_page_has_its_place_in_the_handbook() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import product
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT  # type: ignore[import-untyped]
@@ -15,6 +16,8 @@ from tests.support.stack import Stack
 SMALL = ViewportSize(width=320, height=640)
 WATCH_SHIFTS = """() => { window.shifts = []; new PerformanceObserver(list => window.shifts.push(
     ...list.getEntries().map(entry => entry.value))).observe({type: "layout-shift"}); }"""
+REPEATED = {("phone", True, False), ("phone", False, True), ("desktop", False, False), ("desktop", True, True)}
+"""Looks whose parts are seen in the others."""
 MAX_SHIFT = 0.1
 """What browsers call good (Core Web Vitals); the number of shifted pixels as a share of the window."""
 
@@ -66,11 +69,17 @@ def hindrances(page: Page) -> list[str]:
     return found_by_axe
 
 
-@pytest.mark.parametrize(
-    ("viewport", "dark", "english"),
-    [(PHONE, False, False), (PHONE, True, True), (DESKTOP, True, False), (DESKTOP, False, True)],
-    ids=["phone-light-german", "phone-dark-english", "desktop-dark-german", "desktop-light-english"],
-)
+LOOKS = [
+    pytest.param(
+        *(viewport, dark, english),
+        id=f"{name}-{'dark' if dark else 'light'}-{'english' if english else 'german'}",
+        marks=[pytest.mark.thorough] if (name, dark, english) in REPEATED else [],
+    )
+    for (name, viewport), dark, english in product((("phone", PHONE), ("desktop", DESKTOP)), (False, True), (False, True))
+]
+
+
+@pytest.mark.parametrize(("viewport", "dark", "english"), LOOKS)
 def test_everybody_can_use_the_pages(
     browser: Browser, stack: Stack, visitor: BrowserContext, viewport: ViewportSize, *, dark: bool, english: bool
 ) -> None:
@@ -78,7 +87,9 @@ def test_everybody_can_use_the_pages(
     context.add_cookies([cookie for cookie in visitor.cookies() if cookie["name"] == "kontor-demo"])  # type: ignore[misc]
     page = context.new_page()
     complaints = watched(page)
-    for address in ("/demo", "/demo/overview", "/demo/overview?view=tenant"):
+    page.goto("/demo/overview")
+    booking_page = page.locator("a[data-fetch]").first.get_attribute("href") or ""
+    for address in ("/demo", "/demo/overview", "/demo/overview?view=tenant", booking_page, "/demo/back?baReentry=USER_CANCELLED"):
         page.goto(address)
         for part in page.locator("details.booking").all()[:2]:
             part.evaluate("part => part.open = true")
@@ -100,22 +111,65 @@ def test_nothing_leaves_a_small_screen(browser: Browser, stack: Stack, visitor: 
     context.close()
 
 
-def test_a_correction_shows_its_effect_at_once_and_moves_nothing(visitor: BrowserContext) -> None:
-    page = visitor.new_page()
+def page_of_visitor(
+    browser: Browser, stack: Stack, visitor: BrowserContext, viewport: ViewportSize, *, dark: bool, english: bool
+) -> Page:
+    """A page of the visitor in a browser of this look."""
+    context = new_context(browser, stack, viewport, dark=dark, english=english)
+    context.add_cookies([cookie for cookie in visitor.cookies() if cookie["name"] == "kontor-demo"])  # type: ignore[misc]
+    return context.new_page()
+
+
+LIVE_LOOKS = [
+    pytest.param(PHONE, False, False, "RECREATION_HOBBY", id="phone-light-german"),
+    pytest.param(DESKTOP, True, True, "EDUCATION_TRAINING", id="desktop-dark-english"),
+    *(
+        pytest.param(viewport, dark, english, category, id=f"{name}-{category}", marks=pytest.mark.thorough)
+        for name, viewport, dark, english, category in (
+            ("phone", PHONE, True, True, "RECREATION_SPORTS"),
+            ("phone", PHONE, False, True, "RECREATION_PRINTED"),
+            ("desktop", DESKTOP, False, False, "RECREATION_HOBBY"),
+            ("desktop", DESKTOP, True, False, "RECREATION_SPORTS"),
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize(("viewport", "dark", "english", "category"), LIVE_LOOKS)
+def test_a_correction_shows_its_effect_at_once_and_moves_nothing(
+    browser: Browser, stack: Stack, visitor: BrowserContext, viewport: ViewportSize, category: str, *, dark: bool, english: bool
+) -> None:
+    page = page_of_visitor(browser, stack, visitor, viewport, dark=dark, english=english)
     complaints = watched(page)
     page.goto("/demo/overview?all=1")
     booking = page.locator("#buchungen-teil details.booking", has=page.get_by_text("REWE", exact=True)).first
     booking.locator("summary").tap()
-    booking.get_by_role("link", name="Kategorie ändern").tap()
-    booking.locator("select").select_option("RECREATION_HOBBY")
+    booking.locator("a[data-fetch]").tap()
+    name = booking.locator(f"option[value={category}]").text_content() or ""
+    booking.locator("select").select_option(category)
     page.evaluate(WATCH_SHIFTS)
-    booking.get_by_role("button", name="Übernehmen").tap()
-    expect(page.locator("#toast")).to_contain_text("Geändert", timeout=PATIENCE)
-    expect(booking.locator(".changed")).to_have_text("Hobby", timeout=PATIENCE)
+    booking.locator(".correction button").tap()
+    changed = page.locator("#toast").get_attribute("data-changed") or ""
+    expect(page.locator("#toast")).to_contain_text(changed, timeout=PATIENCE)
+    expect(booking.locator(".changed")).to_have_text(name, timeout=PATIENCE)
     expect(page.locator("#haushalt-teil .changed").first).to_be_visible(timeout=PATIENCE)
     assert sum(page.evaluate("window.shifts")) < MAX_SHIFT
+    assert hindrances(page) == []
     assert complaints == []
-    page.close()
+    page.context.close()
+
+
+@pytest.mark.parametrize("viewport", [PHONE, pytest.param(DESKTOP, marks=pytest.mark.thorough)], ids=["phone", "desktop"])
+def test_an_assumption_moves_nothing(browser: Browser, stack: Stack, visitor: BrowserContext, viewport: ViewportSize) -> None:
+    page = page_of_visitor(browser, stack, visitor, viewport, dark=False, english=False)
+    page.goto("/demo/overview")
+    page.get_by_label("… eine neue Rate käme dazu").fill("250")
+    page.evaluate(WATCH_SHIFTS)
+    page.get_by_role("button", name="Rechnen").tap()
+    expect(page.locator("table.compare")).to_be_visible(timeout=PATIENCE)
+    assert sum(page.evaluate("window.shifts")) < MAX_SHIFT
+    assert hindrances(page) == []
+    page.context.close()
 
 
 def test_assumptions_and_the_tenants_view_come_without_a_new_page(visitor: BrowserContext) -> None:

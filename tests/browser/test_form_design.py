@@ -5,7 +5,8 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, ClassVar, cast
+from itertools import product
+from typing import Any, ClassVar, Literal, cast
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -24,6 +25,7 @@ RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"
 PHONE = ViewportSize(width=390, height=844)
 DESKTOP = ViewportSize(width=1280, height=800)
 SMALL = ViewportSize(width=320, height=640)
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 IN_ENGLISH = ("terms", "login_refused", "tan_flicker", "order_editable", "stopped_callback")
 GAUDY = ("#ffcc00", "#ffffff", "#000000", "#e2001a")
 FIRST_PAGES = ("terms", "terms_transfer", "terms_renewal")
@@ -173,6 +175,18 @@ def test_everybody_can_use_a_page(tab: Page, path: str) -> None:
     assert tab.evaluate(TOO_LOW, LEAST_TARGET) == []
 
 
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", LOOKED_AT)
+def test_everybody_can_use_a_page_in_every_look(tab: Page, name: str) -> None:
+    for language in ("de", "en"):
+        tab.goto(f"/page/{name}?lang={language}")
+        tab.evaluate(AXE_SCRIPT)
+        for viewport, scheme in product((PHONE, DESKTOP), SCHEMES):
+            tab.set_viewport_size(viewport)
+            tab.emulate_media(color_scheme=scheme)
+            assert hindrances(tab) == [], (language, viewport, scheme)
+
+
 @pytest.mark.parametrize("path", [f"{name}{query}" for name in FIRST_PAGES for query in ("", "?lang=en")])
 def test_the_first_page_fits_a_phone(tab: Page, path: str) -> None:
     tab.goto(f"/page/{path}")
@@ -183,9 +197,12 @@ def test_the_first_page_fits_a_phone(tab: Page, path: str) -> None:
     assert tab.locator(".prose").is_visible()
 
 
-@pytest.mark.parametrize("name", ["terms", "banks", "login", "tan_transfer", "accounts", "order"])
-def test_nothing_moves_while_a_page_loads(browser: Browser, address: str, name: str) -> None:
+@pytest.mark.parametrize("name", ["terms", "banks", "login", "ending", "tan_transfer", "accounts", "order"])
+@pytest.mark.parametrize("viewport", [PHONE, pytest.param(DESKTOP, marks=pytest.mark.thorough)], ids=["phone", "desktop"])
+def test_nothing_moves_while_a_page_loads_or_warns(browser: Browser, address: str, name: str, viewport: ViewportSize) -> None:
+    Site.seconds_left, Site.searches = 59, False
     page = opened(browser, address)
+    page.set_viewport_size(viewport)
     page.goto(f"/page/{name}")
     page.wait_for_load_state("networkidle")
     assert page.evaluate(SHIFTS) == 0

@@ -1,13 +1,20 @@
 """What the analyses claim about the eight demo customers: the reviewed lists, and each contract held against its bookings."""
 
 import difflib
+import json
+import re
+from pathlib import Path
 
 import polars as pl
 import pytest
 
 from analytics.english.sentences import has_english
+from analytics.frames import AS_OF
+from pipelines.results.live import packed_documents
 from tests.support.demo_claims import DAY, FOLDER, USERS, analysed_customers, claims, tagged_customers
+from warehouse.lake.packing import unpack
 
+README = Path(__file__).parents[2] / "README.md"
 REVIEW = "read each changed line against the bookings, then write the lists anew: python -m tests.support.demo_claims"
 
 
@@ -52,3 +59,13 @@ def test_every_sentence_has_english() -> None:
     texts = {text for frame, column in columns for text in frame[column].drop_nulls()} - {""}
     missing = set(frames["credit_risk"]["missing"].explode().drop_nulls())
     assert {text for text in texts | missing if not has_english(text)} == set()
+
+
+def test_the_answer_in_the_readme_is_that_of_a_demo_customer() -> None:
+    days = pl.DataFrame({"user": USERS, "as_of": [DAY] * len(USERS)}, AS_OF)
+    documents = dict(packed_documents(analysed_customers(), days, ""))["demo1"]
+    details = json.loads(unpack(documents["disposable-money"]))["details"]
+    shown = re.findall(r"^```json\n(.*?)^```", README.read_text(encoding="utf-8"), re.M | re.S)
+    assert [json.loads(answer)["details"] for answer in shown] == [
+        {name: details[name] for name in details if name != "transactionIds"}
+    ]

@@ -202,10 +202,50 @@ def test_pages_are_in_the_language_of_the_visitor(visitor: httpx.Client) -> None
     assert "Wessen Konto" in visitor.get("/demo").text
 
 
-def test_a_page_with_all_it_loads_is_light(visitor: httpx.Client) -> None:
-    page = visitor.get("/demo/overview")
+def bytes_on_the_wire(browser: httpx.Client, address: str) -> int:
+    """How many bytes the body of an answer has as it travels."""
+    with browser.stream("GET", address, headers={"Accept-Encoding": "gzip"}) as answer:
+        assert answer.headers["content-encoding"] == "gzip"
+        return sum(len(part) for part in answer.iter_raw())
+
+
+@pytest.mark.parametrize("address", ["/demo", "/demo/overview", "/demo/overview?all=1", "/demo/overview?view=tenant&all=1"])
+@pytest.mark.parametrize("language", ["de", "en"])
+def test_a_page_with_all_it_loads_is_light(visitor: httpx.Client, address: str, language: str) -> None:
+    page = visitor.get(address, headers={"Accept-Encoding": "identity", "Accept-Language": language})
+    assert "content-encoding" not in page.headers
     loaded = set(re.findall(r"/demo/static/[^\"]+", page.text))
-    assert len(page.content) + sum(len(visitor.get(address).content) for address in loaded) < 150_000
+    assert len(loaded) == 3
+    assert sum(bytes_on_the_wire(visitor, name) for name in (address, *loaded)) < 150_000
+
+
+def test_the_first_page_is_light_without_compression_too(visitor: httpx.Client) -> None:
+    plain = {"Accept-Encoding": "identity"}
+    for address in ("/demo", "/demo/overview"):
+        page = visitor.get(address, headers=plain)
+        loaded = set(re.findall(r"/demo/static/[^\"]+", page.text))
+        assert len(page.content) + sum(len(visitor.get(name, headers=plain).content) for name in loaded) < 150_000
+
+
+GERMAN_WORDS = re.compile(
+    r"\b(und|oder|der|die|das|eine?|nicht|von|bis|seit|wird|Monat\w*|Zahlung\w*|Buchung\w*|Vertr\w+|\w+ung(en)?)\b"
+)
+
+
+def own_words(page: str) -> list[str]:
+    """The lines that a page says itself: without names of partners, what banks wrote (`lang`), and words that reasons quote."""
+    page = re.sub(r"<(style|script|svg|pre)\b.*?</\1>", " ", page, flags=re.S)
+    page = re.sub(r'<(\w+)[^>]*(?:lang="de"|class="row-name")[^>]*>.*?</\1>|“[^”]*”', " ", page, flags=re.S)
+    return [line for line in (" ".join(text.split()) for text in re.sub(r"<[^>]+>", "\n", page).splitlines()) if line]
+
+
+def test_english_pages_are_english(visitor: httpx.Client) -> None:
+    """But for names: those of accounts are the bank's, those of partners their own."""
+    page = visitor.get("/demo/overview?all=1&view=tenant", headers={"Accept-Language": "en"}).text
+    lines = own_words(page)
+    assert len(lines) > 300
+    german = {line for line in lines if GERMAN_WORDS.search(line)}
+    assert german == set()
 
 
 def booking_of(page: str, name: str) -> str:

@@ -511,9 +511,14 @@ def test_every_special_user_id_is_documented() -> None:
 
 
 def test_prices_of_the_people_are_those_of_their_time() -> None:
-    """The Deutschlandticket costs what it cost, pensions rise in July, and machines pay out notes."""
+    """The Deutschlandticket and child benefit are what they were, pensions rise in July, and machines pay out notes."""
     start, today = date(2023, 11, 1), date(2026, 11, 18)
-    accounts = {name: movements(load(name), start, today) for name in ("employee", "pensioner")}
+    accounts = {name: movements(load(name), start, today) for name in ("employee", "pensioner", "family", "apprentice")}
+    for name, children in (("family", 2), ("apprentice", 1)):
+        benefit = accounts[name].filter(pl.col("purpose").str.starts_with("Kindergeld")).sort("booked_on")
+        assert benefit["amount_cents"].unique(maintain_order=True).to_list() == [
+            euros * children for euros in (25_000, 25_500, 25_900)
+        ]
     tickets = accounts["employee"].filter(pl.col("purpose").str.starts_with("Deutschlandticket"))
     by_year = tickets.group_by(pl.col("booked_on").dt.year()).agg(pl.col("amount_cents").unique()).sort("booked_on")
     assert by_year["amount_cents"].to_list() == [[-4_900], [-4_900], [-5_800], [-6_300]]
@@ -523,3 +528,14 @@ def test_prices_of_the_people_are_those_of_their_time() -> None:
     cash = pl.concat(frame.filter(pl.col("kind") == "CASH")["amount_cents"] for frame in accounts.values())
     assert cash.len() > 50
     assert (cash % 1_000 == 0).all()
+
+
+def test_taxes_are_paid_to_offices_of_the_town() -> None:
+    offices = {
+        "family": "Finanzamt Nuertingen",
+        "freelancer": "Finanzamt Berlin Mitte/Tiergarten",
+        "investor": "Finanzamt Muenchen",
+    }
+    for name, office in offices.items():
+        names = movements(load(name), date(2023, 11, 1), date(2026, 11, 18))["name"].drop_nulls().unique()
+        assert names.filter(names.str.starts_with("Finanzamt")).to_list() == [office]
