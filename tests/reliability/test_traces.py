@@ -39,7 +39,7 @@ def test_a_request_its_job_and_the_bank_call_are_one_trace_without_personal_data
             customer = stack.tenant().customer()
             key = customer.connected("demo1", ip=IP)
             stack.http.get("/customer/v2/Erika-Mustermann", params={"iban": "DE02120300000000202051"})
-            other, _ = customer.add("demo1", pin="wrong", ip=IP)
+            other, _ = customer.add("test_wrong_pin", ip=IP)
             wait_until(lambda: customer.codes(other) == ["BA1011"], 30, lambda: str(customer.codes(other)))
             told = {*stack.private, key, str(customer.user_id), IP, "Erika-Mustermann", "DE02120300000000202051"}
     sent = list(spans(collector.calls))
