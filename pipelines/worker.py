@@ -37,7 +37,7 @@ from pipelines.fetching.store import FetchJob
 from pipelines.webhooks import notify
 from warehouse import logs, patience, traces
 from warehouse.errors import Busy, DatabaseUnavailable, KeysMissing
-from warehouse.postgres import work_state
+from warehouse.postgres import watched, work_state
 from warehouse.postgres.job_manager import PatientJobManager
 from warehouse.postgres.jobs import AWAITED_PRIORITY, BANKS, TRACE
 from warehouse.secrets import sealed_values
@@ -117,6 +117,7 @@ def _require_keys(context: Context) -> None:
     def check() -> None:
         with context.database.operating() as operator:
             sealed_values.check_keys(operator, context.vault)
+            watched.note_key(operator, context.vault.ring().active)
 
     try:
         _wait_for_database(check)
