@@ -1,9 +1,11 @@
 """The app: routes, error handlers and middleware put together."""
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from fastapi import APIRouter, FastAPI
+from fastapi.telemetry import TelemetryConfig
 
 from api.console import app as console_app
 from api.console import render as console_render
@@ -43,7 +45,7 @@ from api.routes import (
 )
 from api.services import Services
 from api.webform import render
-from warehouse import logs
+from warehouse import logs, traces
 from warehouse.errors import Invalid
 from warehouse.settings import Settings
 
@@ -77,6 +79,8 @@ ROUTERS = (
     security_txt.routes,
     site.routes,
 )
+NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
+"""The framework's own spans and logs would hold addresses and texts of errors; ours are in `warehouse.traces`."""
 
 
 def create_app(settings: Settings, routers: Sequence[APIRouter] = ROUTERS) -> FastAPI:
@@ -88,8 +92,11 @@ def create_app(settings: Settings, routers: Sequence[APIRouter] = ROUTERS) -> Fa
         await services.open()
         yield
         await services.close()
+        await asyncio.to_thread(traces.close)
 
-    app = FastAPI(lifespan=lifespan, openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
+    app = FastAPI(
+        lifespan=lifespan, openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False, telemetry=NO_TELEMETRY
+    )
     app.state.services = services
     for router in (*routers, *([console_app.console_routes()] if settings.console else [])):
         app.router.routes.extend(router.routes)
@@ -112,4 +119,5 @@ def worker() -> FastAPI:
     """The app of a worker process, with the settings from the environment."""
     settings = Settings()
     logs.configure(settings.log_level)
+    traces.configure(settings, "api")
     return create_app(settings)

@@ -9,11 +9,14 @@ from pipelines.banks.base import Code
 from pipelines.fetching.pulls import MAX_DATA_AGE
 from pipelines.fetching.refresh import FETCHED, INCOMPLETE, NOT_ASKED, STOPPED
 from pipelines.fetching.slots import slot_of
+from warehouse.errors import KeysMissing
 from warehouse.lake.lake import Lake
-from warehouse.postgres import server_state, work_state
+from warehouse.postgres import server_state, watched, work_state
 from warehouse.postgres.database import Database
 from warehouse.postgres.server_state import ServerState
+from warehouse.postgres.watched import Watched
 from warehouse.postgres.work_state import AWAITED, SCHEDULED, WEBHOOKS, WorkState
+from warehouse.secrets.vault import Vault
 from warehouse.settings import Settings
 from warehouse.stores import fetches, providers
 from warehouse.stores.fetches import DataAge, FailingProvider, SlotFetches
@@ -44,11 +47,12 @@ class Survey:
     slot_fetches: SlotFetches
     data_age: DataAge
     server: ServerState
+    watched: Watched
     written_at: Mapping[str, datetime]
     """When the pipelines have last written a file of a table of the lake, by its name; without tables that have none."""
 
 
-def read_survey(database: Database, lake: Lake, settings: Settings, now: datetime) -> Survey:
+def read_survey(database: Database, lake: Lake, vault: Vault, settings: Settings, now: datetime) -> Survey:
     """How fresh everything is at this moment."""
     from warehouse.lake.tables import ANALYSED, TRANSACTION_TAGS, TRANSACTIONS  # load numba, which `kontor status` does not need
 
@@ -57,8 +61,17 @@ def read_survey(database: Database, lake: Lake, settings: Settings, now: datetim
         slot = fetches.slot_fetches(operator, slot_of(now, settings.zone))
         age = fetches.data_age(operator, now - MAX_DATA_AGE)
         server = server_state.read(operator)
+        things = watched.read(operator, _active_key(vault))
     moments = {table.name: lake.last_written_at(table) for table in (TRANSACTIONS, TRANSACTION_TAGS, ANALYSED)}
-    return Survey(slot, age, server, {name: moment for name, moment in moments.items() if moment is not None})
+    return Survey(slot, age, server, things, {name: moment for name, moment in moments.items() if moment is not None})
+
+
+def _active_key(vault: Vault) -> str:
+    """The id of the key that seals; empty without keys, which `/ready` reports."""
+    try:
+        return vault.ring().active
+    except KeysMissing:
+        return ""
 
 
 def read_work(database: Database, settings: Settings) -> WorkState:

@@ -1,8 +1,8 @@
-"""The models in use on all machines of an installation.
+"""The models and calibrations in use on all machines of an installation.
 
-The database says which version is in use, for all tenants and for those with models of their own, and has the files of it. The
-folder `models` of a data directory is the copy of a machine, which its processes read. Every process looks every few seconds, and
-before work on buckets, whether another version was put into use, and then copies it.
+The database says which version is in use, for all tenants and for those with models or calibrations of their own, and has the
+files of it. The folder `models` of a data directory is the copy of a machine, which its processes read. Every process looks every
+few seconds, and before work on buckets, whether another version was put into use, and then copies it.
 """
 
 import time
@@ -14,11 +14,14 @@ from uuid import UUID
 import structlog
 
 from models import registry
+from models.credit_risk import versions as calibrations
 from models.errors import ModelError
 from warehouse.postgres import models_in_use
 from warehouse.postgres.database import Database
 from warehouse.postgres.models_in_use import SHARED, ModelFiles
 
+CALIBRATION = "credit_risk:"
+"""Begins the scope of a calibration; the id of its tenant follows."""
 LOOK_SECONDS = 2.0
 REFUSED_SECONDS = 60.0
 """A version that cannot be read here is tried again after this time."""
@@ -31,11 +34,23 @@ def changing(database: Database, home: Path, tenant: UUID | None = None) -> Iter
     """A block that puts another version into use on this machine; when it ends, that version is in use on all machines. Nobody
     else changes models meanwhile, and nobody takes up the one before again.
     """
-    scope = str(tenant) if tenant else SHARED
+    with _changing(database, home, str(tenant) if tenant else SHARED):
+        yield
+
+
+@contextmanager
+def changing_calibration(database: Database, home: Path, tenant: UUID) -> Iterator[None]:
+    """The same for the calibration of credit risk of a tenant."""
+    with _changing(database, home, CALIBRATION + str(tenant)):
+        yield
+
+
+@contextmanager
+def _changing(database: Database, home: Path, scope: str) -> Iterator[None]:
     with database.operating() as operator:
         models_in_use.lock_for_change(operator)
         yield
-        models_in_use.put(operator, scope, ModelFiles(*registry.files_in_use(_folder(home, scope))))
+        models_in_use.put(operator, scope, _files_in_use(home, scope))
 
 
 def take_up(database: Database, home: Path) -> list[str]:
@@ -55,21 +70,45 @@ def outdated_scopes(versions: Mapping[str, str], home: Path) -> list[str]:
     return [
         scope
         for scope, version in versions.items()
-        if registry.active_version(_folder(home, scope)) != version
-        and time.monotonic() >= _refused_until.get((scope, version), 0)
+        if _active_version(home, scope) != version and time.monotonic() >= _refused_until.get((scope, version), 0)
     ]
 
 
 def _copy(home: Path, scope: str, content: ModelFiles) -> bool:
     """Whether the version could be put into use here."""
     try:
-        registry.copy_into_use(_folder(home, scope), content.version, content.model, content.report, content.log)
+        _copy_into_use(home, scope, content)
     except ModelError as error:
         _refused_until[scope, content.version] = time.monotonic() + REFUSED_SECONDS
         log.error("model_not_taken_up", scope=scope, version=content.version, problem=str(error))  # noqa: TRY400 (it says all)
         return False
     log.info("model_taken_up", scope=scope, version=content.version or registry.SHIPPED_NAME)
     return True
+
+
+def _active_version(home: Path, scope: str) -> str:
+    if tenant := _calibrated_tenant(scope):
+        return calibrations.active_version(calibrations.tenant_folder(home, tenant))
+    return registry.active_version(_folder(home, scope))
+
+
+def _files_in_use(home: Path, scope: str) -> ModelFiles:
+    if tenant := _calibrated_tenant(scope):
+        return ModelFiles(*calibrations.files_in_use(calibrations.tenant_folder(home, tenant)))
+    return ModelFiles(*registry.files_in_use(_folder(home, scope)))
+
+
+def _copy_into_use(home: Path, scope: str, content: ModelFiles) -> None:
+    if tenant := _calibrated_tenant(scope):
+        folder = calibrations.tenant_folder(home, tenant)
+        calibrations.copy_into_use(folder, content.version, content.model, content.log)
+    else:
+        registry.copy_into_use(_folder(home, scope), content.version, content.model, content.report, content.log)
+
+
+def _calibrated_tenant(scope: str) -> UUID | None:
+    """The tenant whose calibration the scope is; None if it is a model."""
+    return UUID(scope.removeprefix(CALIBRATION)) if scope.startswith(CALIBRATION) else None
 
 
 def _folder(home: Path, scope: str) -> Path:

@@ -15,8 +15,11 @@ import os
 import signal
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -32,11 +35,11 @@ from pipelines.dialogues.worker import MoveJob
 from pipelines.fetching import outages, refresh
 from pipelines.fetching.store import FetchJob
 from pipelines.webhooks import notify
-from warehouse import logs, patience
+from warehouse import logs, patience, traces
 from warehouse.errors import Busy, DatabaseUnavailable, KeysMissing
-from warehouse.postgres import work_state
+from warehouse.postgres import watched, work_state
 from warehouse.postgres.job_manager import PatientJobManager
-from warehouse.postgres.jobs import AWAITED_PRIORITY, BANKS
+from warehouse.postgres.jobs import AWAITED_PRIORITY, BANKS, TRACE
 from warehouse.secrets import sealed_values
 from warehouse.settings import Settings
 from warehouse.stores import accesses, activity, fetches, redirect_sessions, results, webhooks
@@ -114,6 +117,7 @@ def _require_keys(context: Context) -> None:
     def check() -> None:
         with context.database.operating() as operator:
             sealed_values.check_keys(operator, context.vault)
+            watched.note_key(operator, context.vault.ring().active)
 
     try:
         _wait_for_database(check)
@@ -179,21 +183,34 @@ def _app(worker_context: WorkerContext) -> procrastinate.App:
     @app.task(name=accesses.FETCH, queue=BANKS, retry=AfterInterruption(), pass_context=True)
     async def fetch_access(context: procrastinate.JobContext, /, **args: Any) -> None:
         is_awaited = context.job.priority >= AWAITED_PRIORITY
-        async with worker_context.slots.at(args["provider"], args["tenant"], is_awaited=is_awaited):
-            await asyncio.get_running_loop().run_in_executor(worker_context.threads, _run_fetch, worker_context, _job(args))
+        with _span(accesses.FETCH, args):
+            async with worker_context.slots.at(args["provider"], args["tenant"], is_awaited=is_awaited):
+                await _on_thread(worker_context, _run_fetch, worker_context, _job(args))
 
     @app.task(name=stored_dialogues.MOVE, queue=BANKS)
     async def move_dialogue(**args: Any) -> None:
-        async with worker_context.slots.at(args["provider"], args["tenant"], is_awaited=True):
-            await asyncio.get_running_loop().run_in_executor(worker_context.threads, _run_move, worker_context, _move(args))
+        with _span(stored_dialogues.MOVE, args):
+            async with worker_context.slots.at(args["provider"], args["tenant"], is_awaited=True):
+                await _on_thread(worker_context, _run_move, worker_context, _move(args))
 
     @app.task(name=results.MAKE, queue=BANKS)
     async def make_results(**args: Any) -> None:
         if worker_context.context.results is not None:
             ids = UUID(args["tenant"]), UUID(args["user"])
-            await asyncio.get_running_loop().run_in_executor(worker_context.threads, _make_results, worker_context.context, *ids)
+            with _span(results.MAKE, args):
+                await _on_thread(worker_context, _make_results, worker_context.context, *ids)
 
     return app
+
+
+def _span(task: str, args: dict[str, Any]) -> AbstractContextManager[object]:
+    """The span of a job, below the one in which it was enqueued."""
+    return traces.span("job", args.get(TRACE), kontor__job=task)
+
+
+async def _on_thread(worker_context: WorkerContext, work: Callable[..., None], *args: Any) -> None:
+    """Does work on a thread of the worker, below the span of its job."""
+    await asyncio.get_running_loop().run_in_executor(worker_context.threads, partial(copy_context().run, work, *args))
 
 
 def _make_results(context: Context, tenant: UUID, user: UUID) -> None:
@@ -321,6 +338,7 @@ def main(settings: Settings | None = None) -> None:
     """The process of the worker. It exits even if threads hang at a bank."""
     chosen_settings = settings or Settings()
     logs.configure(chosen_settings.log_level)
+    traces.configure(chosen_settings, "worker")
     logging.getLogger("procrastinate").setLevel(logging.ERROR)  # it would log arguments of jobs
     code = 0
     try:
@@ -328,6 +346,7 @@ def main(settings: Settings | None = None) -> None:
     except Exception as error:
         log.error("worker_failed", error=logs.describe(error))  # noqa: TRY400 (the text may hold data)
         code = 1
+    traces.close()
     os._exit(code)
 
 

@@ -3,6 +3,7 @@
 Here belong names, types, defaults and limits. Secrets have no defaults: the vault's keys come from a file or the environment.
 """
 
+import os
 import re
 from functools import cached_property
 from pathlib import Path
@@ -47,6 +48,19 @@ def _scheduler(value: str | None) -> str | None:
     if value is None or re.fullmatch(r"tls://.+:\d+|tcp://(127\.0\.0\.1|localhost|\[::1\]):\d+", value):
         return value
     raise ValueError("must be tls://host:port, or tcp://127.0.0.1:port")
+
+
+def _collector(value: str | None) -> str | None:
+    if value is not None:
+        TypeAdapter(HttpUrl).validate_python(value)
+    return value
+
+
+def _knowledge(value: Path | None) -> Path | None:
+    """The folder, if tagging sees it too: that knows the environment alone."""
+    if value is not None and "KONTOR_KNOWLEDGE" not in os.environ:
+        raise ValueError("set it in the environment, not in .env")
+    return value
 
 
 def _fints_address(value: str | None) -> str | None:
@@ -99,6 +113,10 @@ class Settings(BaseSettings):
     docs: bool = Field(True, description="serve /docs and /openapi.json; switch off in production")
     timezone: Annotated[str, AfterValidator(_zone)] = Field("Europe/Berlin", description="zone of timestamps without a zone")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="least level that is logged")
+    traces_url: Annotated[str | None, AfterValidator(_collector)] = Field(
+        None, description="address of a collector that takes traces as OTLP over HTTP, such as http://127.0.0.1:4318/v1/traces"
+    )
+    traces_share: float = Field(1.0, ge=0, le=1, description="share of the traces that are sent to the collector")
     retired_operations: Annotated[frozenset[str], NoDecode] = Field(
         frozenset(), description="operation ids that answer 410, separated by commas"
     )
@@ -218,6 +236,9 @@ class Settings(BaseSettings):
         86400, ge=0, description="after a new secret was made, events are signed with the old one as well for so long"
     )
 
+    knowledge: Annotated[Path | None, AfterValidator(_knowledge)] = Field(
+        None, description="folder with own rows for the tables of knowledge; in the environment, not in .env"
+    )
     vault_keys: str | None = Field(
         None, repr=False, description="vault keys as id:base64, separated by commas, the active one first"
     )

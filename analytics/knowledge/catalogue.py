@@ -17,6 +17,7 @@ from analytics.bank_text import canonical
 from analytics.knowledge.creditors import without_business_code
 from analytics.knowledge.files import TABLES
 from analytics.knowledge.name_forms import spelt
+from analytics.own_tables import table_bytes
 
 OPENING = 3
 """The guard of aliases with which a text must begin."""
@@ -87,8 +88,8 @@ class Catalogue:
 
 @cache
 def partners() -> Catalogue:
-    """The catalogue of `partners.csv`."""
-    return from_table(pl.read_csv(TABLES / "partners.csv", infer_schema=False).fill_null(""))
+    """The catalogue of `partners.csv`, with own rows."""
+    return from_table(pl.read_csv(table_bytes(TABLES / "partners.csv"), infer_schema=False).fill_null(""))
 
 
 def from_table(table: pl.DataFrame) -> Catalogue:

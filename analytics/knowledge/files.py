@@ -4,6 +4,8 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
+from analytics.own_tables import own_files
+
 FOLDER = Path(__file__).parent
 TABLES = FOLDER / "tables"
 """Written by hand."""
@@ -13,8 +15,11 @@ MEASURED = FOLDER / "measured" / "measured.csv"
 
 @cache
 def version(folder: Path = FOLDER) -> str:
-    """Eight characters that change with any table of the folder; stored with every tag."""
+    """Eight characters that change with any table of the folder, and for our tables with own rows; stored with every tag."""
     digest = sha256()
     for path in sorted(folder.rglob("*.csv"), key=lambda path: path.name):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    if folder == FOLDER:
+        for name, content in own_files().items():
+            digest.update(b"own\0" + name.encode() + b"\0" + content)
     return digest.hexdigest()[:8]

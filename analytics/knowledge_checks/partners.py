@@ -11,6 +11,7 @@ from analytics.knowledge.catalogue import FLAGS, UNKNOWN
 from analytics.knowledge.everyday import everyday
 from analytics.knowledge.name_forms import name_forms, spelt
 from analytics.knowledge_checks.sheets import Sheet
+from analytics.own_tables import FIRST_OWN_NUMBER
 
 PLAIN_TEXT = re.compile(r"[a-z0-9&]+(?: [a-z0-9&]+)*")
 SYSTEM_NAME = re.compile(r"[A-Z0-9]+(?:_[A-Z0-9]+)*")
@@ -36,7 +37,7 @@ def names(sheet: Sheet) -> Iterator[str]:
         yield from sheet.repeated(column)
     numbers = [(line, int(cell) if cell.isdigit() else 0) for line, cell in sheet.cells("number")]
     for line, number in numbers:
-        if not 0 < number <= LAST_NUMBER:
+        if not (0 < number <= LAST_NUMBER or FIRST_OWN_NUMBER <= number < 2 * FIRST_OWN_NUMBER):
             yield sheet.problem(line, "number", f"must be a whole number from 1 to {LAST_NUMBER}; 0 is {UNKNOWN}")
     for (_, before), (line, number) in pairwise(numbers):
         if number < before:

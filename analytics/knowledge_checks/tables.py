@@ -119,6 +119,13 @@ READERS: dict[str, Reader] = {
 
 def _problems(path: Path, sheet: Sheet) -> Iterator[str]:
     yield from sheet.crooked
+    yield from sheet_problems(sheet)
+    if sheet.file in READERS:
+        yield from _by_reader(path, sheet, READERS[sheet.file])
+
+
+def sheet_problems(sheet: Sheet) -> Iterator[str]:
+    """The problems of the rows of a table."""
     for column in sheet.columns:
         for line, cell in sheet.cells(column):
             if cell != cell.strip():
@@ -128,8 +135,6 @@ def _problems(path: Path, sheet: Sheet) -> Iterator[str]:
             yield from CHECKS[sheet.file](sheet)
         except KeyError as missing:
             yield sheet.problem(1, "header", f"the column {missing.args[0]} is missing")
-    if sheet.file in READERS:
-        yield from _by_reader(path, sheet, READERS[sheet.file])
 
 
 def _by_reader(path: Path, sheet: Sheet, reader: Reader) -> Iterator[str]:

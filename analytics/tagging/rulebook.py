@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from analytics.bank_text.channels import Channel
 from analytics.knowledge.files import TABLES
 from analytics.native.word_scan import Dictionary, Ints, dictionary, spellings
+from analytics.own_tables import table_bytes
 
 FIELDS = ("name", "ultimate", "merchant", "purpose", "booking_text", "purpose_code", "via", "category", "insurance")
 """The texts of a line in scan order."""
@@ -93,8 +94,8 @@ class WordGroup(NamedTuple):
 
 
 def read_table(path: Path) -> pl.DataFrame:
-    """A table of knowledge, all columns as text, empty cells as empty strings."""
-    return pl.read_csv(path, infer_schema=False, empty_string_is_null=False)
+    """A table of knowledge with own rows, all columns as text, empty cells as empty strings."""
+    return pl.read_csv(table_bytes(path), infer_schema=False, empty_string_is_null=False)
 
 
 @cache

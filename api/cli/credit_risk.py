@@ -1,6 +1,8 @@
 """`kontor credit-risk`: the scorecard of credit risk, and its calibration with the outcomes of a tenant."""
 
 import getpass
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -82,8 +84,7 @@ def promote(
     """Put a calibration into use: the tenant's responses then carry a probability of default. Refused if it misses the gate."""
     from models.credit_risk import versions
 
-    with open_installation() as installation, model_errors():
-        folder = versions.tenant_folder(installation.settings.home, _tenant_id(installation.database, tenant))
+    with _changing(tenant) as folder:
         who = by or getpass.getuser()
         entry = versions.promote(folder, version, by=who, at=datetime.now(UTC), why=why, override_reason=override)
     say(f"{entry.version} is in use, before it {entry.before} was.", as_json)
@@ -94,8 +95,7 @@ def rollback(version: Version, tenant: Tenant, why: Why, by: Who = None, as_json
     """Put a calibration back into use that was in use before, or `none`."""
     from models.credit_risk import versions
 
-    with open_installation() as installation, model_errors():
-        folder = versions.tenant_folder(installation.settings.home, _tenant_id(installation.database, tenant))
+    with _changing(tenant) as folder:
         entry = versions.roll_back(folder, version, by=by or getpass.getuser(), at=datetime.now(UTC), why=why)
     say(f"{entry.version} is in use, before it {entry.before} was.", as_json)
 
@@ -127,6 +127,20 @@ def _row(folder: Path, version: str, *, in_use: bool) -> dict[str, str]:
         return {**about, "outcomes": "", "AUC": "", "objections": str(error)}
     auc = f"{calibration.figures['auc'].value:.3f}"
     return {**about, "outcomes": str(calibration.outcomes), "AUC": auc, "objections": "; ".join(calibration.objections)}
+
+
+@contextmanager
+def _changing(tenant: str) -> Iterator[Path]:
+    """The folder of a tenant's calibrations, for a change that all machines take up."""
+    from models.credit_risk import versions
+    from pipelines import shared_models
+
+    with open_installation() as installation, model_errors():
+        database, home = installation.database, installation.settings.home
+        tenant_id = _tenant_id(database, tenant)
+        shared_models.take_up(database, home)
+        with shared_models.changing_calibration(database, home, tenant_id):
+            yield versions.tenant_folder(home, tenant_id)
 
 
 def _tenant_id(database: Database, name: str) -> UUID:

@@ -16,6 +16,7 @@ import typer
 
 from api.cli import processes
 from api.cli.installation import Json, read_settings, show_once
+from api.cli.knowledge import require_own_tables
 from api.dagster_proxy import credentials, sites
 from warehouse import files
 from warehouse.errors import KontorError
@@ -158,6 +159,7 @@ def _service() -> tuple[Settings, dict[str, str]]:
     settings = read_settings()
     if settings.database_url is None or settings.dagster_database_url is None:
         raise KontorError("set KONTOR_DATABASE_URL and KONTOR_DAGSTER_DATABASE_URL; on one machine, 'kontor up' starts Dagster")
+    require_own_tables()
     addresses = embedded.external(settings)
     migrate.require_tables(addresses.service)
     own_home = {name: value for name, value in os.environ.items() if name == "DAGSTER_HOME"}  # for a custom dagster.yaml

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from rich.console import Console
 from rich.table import Table
 
+from api.cli import audit
 from warehouse.errors import Invalid
 from warehouse.postgres import embedded, migrate
 from warehouse.postgres.database import Database, Owner
@@ -47,13 +48,16 @@ def read_settings() -> Settings:
 
 @contextmanager
 def open_installation() -> Iterator[Installation]:
-    """The installation of the settings. If no database server is running, the embedded one runs during the command."""
+    """The installation of the settings. If no database server is running, the embedded one runs during the command. What a
+    command has changed is in the audit log when the block ends.
+    """
     settings = read_settings()
     with embedded.addresses(settings) as addresses:
         migrate.require_tables(addresses.service)
         database = Database(addresses.service, pool=2, wait_seconds=settings.database_wait_seconds)
         try:
             yield Installation(settings, database, Vault(settings))
+            audit.leave_entry(database)
         finally:
             database.close()
 

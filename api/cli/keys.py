@@ -5,6 +5,7 @@ from rich.progress import Progress
 
 from api.cli.installation import Installation, Json, open_installation, read_settings, say, show
 from warehouse.errors import Invalid
+from warehouse.postgres import watched
 from warehouse.secrets import sealed_values
 from warehouse.secrets.vault import create_ring, write_ring
 
@@ -38,6 +39,8 @@ def rotate(as_json: Json = False) -> None:
     with open_installation() as installation:
         if not installation.vault.from_environment:
             write_ring(installation.vault.path, installation.vault.ring().with_new_key())
+        with installation.database.operating() as operator:
+            watched.note_key(operator, installation.vault.ring().active)
         count = _reseal(installation, quiet=as_json)
     say(f"{count} values are now encrypted with key {installation.vault.ring().active}.", as_json)
 

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from api.cli import processes
 from api.cli.installation import Json, check_keys, console, open_installation, read_settings, say, show
+from api.cli.knowledge import require_own_tables
 from warehouse.errors import KeysMissing
 from warehouse.postgres import embedded, migrate
 from warehouse.secrets.vault import Vault
@@ -32,6 +33,7 @@ def run_all(
     from api.cli import up  # loads the lake, which the other commands do not need
 
     settings = read_settings()
+    require_own_tables()
     with embedded.addresses(settings) as addresses:
         up.run(settings, addresses, with_dagster=dagster, with_demo=demo)
 
@@ -48,6 +50,7 @@ def serve(
         if value is not None:
             os.environ[f"KONTOR_{name}"] = str(value)
     settings = read_settings()
+    require_own_tables()
     with embedded.addresses(settings) as addresses:
         vault = Vault(settings)
         vault.ring()
@@ -66,6 +69,7 @@ def work() -> None:
     from pipelines import worker  # loads libraries that no other command needs
 
     settings = read_settings()
+    require_own_tables()
     with embedded.addresses(settings) as addresses:
         migrate.require_tables(addresses.service)
         check_keys(addresses.service, Vault(settings))

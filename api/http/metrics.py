@@ -117,7 +117,7 @@ def _work_metrics(work: WorkState) -> Iterator[Metric]:
 
 
 def _survey_metrics(survey: Survey) -> Iterator[Metric]:
-    slot, age, server = survey.slot_fetches, survey.data_age, survey.server
+    slot, age, server, watched = survey.slot_fetches, survey.data_age, survey.server, survey.watched
     yield _gauge(
         "kontor_slot_accesses",
         "Accesses that the refresh of the current slot has tried: all, those still being fetched, those with data of the slot",
@@ -145,6 +145,19 @@ def _survey_metrics(survey: Survey) -> Iterator[Metric]:
     )
     text = "Age of the oldest transaction of the service's role"
     yield GaugeMetricFamily("kontor_database_oldest_transaction_seconds", text, server.oldest_transaction_seconds)
+    ages = {"certificate": watched.certificate_seconds, "vault_key": watched.vault_key_seconds}
+    text = "Age of the oldest certificate that an active tenant uses, and since when the active vault key has been in use"
+    yield _gauge("kontor_secret_age_seconds", text, "secret", {name: age for name, age in ages.items() if age is not None})
+    text = "Consents and payments that should have ended five minutes ago"
+    yield GaugeMetricFamily("kontor_stuck_dialogues", text, watched.stuck_dialogues)
+    text = "Payments with unknown outcome about which workers no longer ask the bank"
+    yield GaugeMetricFamily("kontor_unknown_payments", text, watched.unknown_payments)
+    yield _gauge(
+        "kontor_tagged_bookings",
+        "Bookings when their buckets were last tagged: all, and those whose category is unsure",
+        "state",
+        {"all": watched.tagged_bookings, "unsure": watched.unsure_bookings},
+    )
 
 
 def _gauge(name: str, text: str, label: str, values: Mapping[str, float]) -> GaugeMetricFamily:

@@ -11,6 +11,7 @@ import uuid
 from typing import Any
 
 import structlog
+from opentelemetry.trace import INVALID_SPAN, Span
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.http import metrics
@@ -20,6 +21,7 @@ from api.http.strict_json import CONTROL
 from api.http.turns import RequestTurns
 from api.http.unread_answers import LONG_BYTES, UnreadAnswers
 from api.schemas.languages import Text, say
+from warehouse import traces
 from warehouse.fair_slots import RecentTenants
 from warehouse.logs import describe
 from warehouse.settings import Settings
@@ -60,7 +62,11 @@ class Middleware:
         timer = asyncio.get_running_loop().call_later(self.settings.request_timeout_seconds, exchange.give_up, 504)
         self.exchanges.running.add(exchange)
         try:
-            await self._handle(exchange)
+            with traces.span("request", http__request__method=exchange.method) as exchange.span:
+                try:
+                    await self._handle(exchange)
+                finally:
+                    exchange.trace()
         finally:
             timer.cancel()
             self.exchanges.running.discard(exchange)
@@ -118,6 +124,7 @@ class Exchange:
         self.receive = receive
         self.started_at = time.perf_counter()
         self.status = 0
+        self.span: Span = INVALID_SPAN
         self.is_given_up = False
         """Whether an error was sent in place of the app's response, which is dropped."""
         self._unread_answers = unread_answers
@@ -213,6 +220,11 @@ class Exchange:
     def route(self) -> str:
         """The path template of the route, so that no personal id gets into logs and metrics."""
         return getattr(self.scope.get("route"), "path", "unmatched")
+
+    def trace(self) -> None:
+        """Tells the span of the request how it went."""
+        if self.span.is_recording():
+            traces.describe(self.span, http__route=self.route, http__response__status_code=self.status)
 
     def record(self) -> None:
         """Writes the log line and counts the request."""

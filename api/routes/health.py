@@ -70,6 +70,6 @@ async def _survey(services: Services) -> Survey | None:
 
 def _take_survey(services: Services) -> Survey | None:
     try:
-        return operations.read_survey(services.database, services.lake, services.settings, datetime.now(UTC))
+        return operations.read_survey(services.database, services.lake, services.vault, services.settings, datetime.now(UTC))
     except (*DATABASE_ERRORS, OSError):
         return None

@@ -18,6 +18,9 @@ from pipelines import deactivation
 from warehouse import scopes
 from warehouse.errors import NotFound
 from warehouse.inputs import passwords
+from warehouse.postgres import audit_log
+from warehouse.postgres.audit_log import AuditActor, Deed
+from warehouse.postgres.console_accounts import ConsoleRole
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Client, ClientRole, Tenant, User
 from warehouse.secrets import hashing
@@ -100,6 +103,7 @@ def assign_role(
     with within(services, caller, tenant) as owner:
         user = users.find(owner, _reference(user_reference))
         clients.assign(owner, clients.find_role(owner, client, role), user)
+        record(owner, caller, Deed("role_assign", f"{client} {role}", user_id=user.id))
     return created_response(services.links.to(*TENANTS, tenant, "clients", client, "roles", role, "users", str(user.id)))
 
 
@@ -142,7 +146,9 @@ async def create_user(tenant: str, new: NewUser, caller: CreatesUsers, services:
     def create() -> UUID:
         password_hash = hashing.hash_password(new.password)
         with within(services, caller, tenant) as owner:
-            return users.create(owner, new.username, password_hash, firstname=new.firstname, lastname=new.lastname).id
+            user = users.create(owner, new.username, password_hash, firstname=new.firstname, lastname=new.lastname)
+            record(owner, caller, Deed("user_create", user_id=user.id))
+            return user.id
 
     return created_response(_user_link(services.links, tenant, await services.passwords.run(create)))
 
@@ -153,7 +159,9 @@ async def deactivate_user(tenant: str, user: str, caller: CreatesUsers, services
 
     def deactivate() -> None:
         with within(services, caller, tenant) as owner:
-            deactivation.deactivate_user(owner, _reference(user))
+            user_id = _reference(user)
+            deactivation.deactivate_user(owner, user_id)
+            record(owner, caller, Deed("user_deactivate", user_id=user_id))
 
     await services.changes.insist(deactivate)
     return empty_response()
@@ -167,7 +175,9 @@ async def reactivate_user(tenant: str, user: str, new: NewUser, caller: CreatesU
     def reactivate() -> None:
         password_hash = hashing.hash_password(new.password)
         with within(services, caller, tenant) as owner:
-            users.reactivate(owner, _reference(user), new.username, password_hash, firstname=new.firstname, lastname=new.lastname)
+            user_id = _reference(user)
+            users.reactivate(owner, user_id, new.username, password_hash, firstname=new.firstname, lastname=new.lastname)
+            record(owner, caller, Deed("user_reactivate", user_id=user_id))
 
     await services.passwords.run(reactivate)
     return empty_response()
@@ -180,6 +190,12 @@ def within(services: Services, caller: Caller, tenant: str) -> Iterator[Owner]:
         raise NotFound("tenant")
     with services.database.acting_for(caller.tenant_id) as owner:
         yield owner
+
+
+def record(owner: Owner, caller: Caller, deed: Deed) -> None:
+    """Adds what a client has done to the audit log, in the transaction of the change."""
+    actor = AuditActor(f"{caller.tenant_name}/{caller.client_name}", ConsoleRole.TENANT.value)
+    audit_log.record(owner, actor, deed)
 
 
 def _reference(value: str) -> UUID:

@@ -11,12 +11,13 @@ from starlette.responses import Response
 from api.http.authorization import TokenKind, needs
 from api.http.responses import Links, empty_response, json_response
 from api.http.route import router
-from api.routes.management import PREFIX, TENANTS, within
+from api.routes.management import PREFIX, TENANTS, record, within
 from api.schemas.base import Relation
 from api.schemas.webhooks import Limit, NewWebhook, Serial, WebhookBody, WebhookEventBody, WebhookSecretBody
 from api.services import AppServices
 from pipelines.webhooks import notices
 from warehouse import scopes
+from warehouse.postgres.audit_log import Deed
 from warehouse.postgres.tables import Webhook
 from warehouse.stores import clients, webhooks
 from warehouse.stores.callers import Caller
@@ -37,6 +38,7 @@ def set_webhook(tenant: str, client: str, new: NewWebhook, caller: Changes, serv
     with within(services, caller, tenant) as owner:
         client_row = clients.find(owner, client)
         secret = webhooks.register(owner, services.vault, client_row, new.url, services.settings, new.types)
+        record(owner, caller, Deed("webhook_set", client))
         facts = _facts(services.links, tenant, client, webhooks.find(owner, client_row))
         return json_response(services.zone, WebhookSecretBody(**facts, secret=secret))
 
@@ -54,6 +56,7 @@ def delete_webhook(tenant: str, client: str, caller: Changes, services: AppServi
     """Ends the webhook of a client, with its events and secrets."""
     with within(services, caller, tenant) as owner:
         webhooks.remove(owner, clients.find(owner, client))
+        record(owner, caller, Deed("webhook_remove", client))
     return empty_response()
 
 

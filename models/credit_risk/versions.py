@@ -1,4 +1,5 @@
-"""The calibrations of a tenant: a folder of versions, a pointer to the one in use, and a log.
+"""The calibrations of a tenant: a folder of versions, a pointer to the one in use, and a log. The one in use is the same on all
+machines of an installation (`pipelines.shared_models`).
 
 `<home>/models/credit_risk/<tenant id>/` holds `<version>.json`, `active` (the version in use; without it, none is) and
 `log.json`. Files are replaced as a whole. Time is an argument.
@@ -95,6 +96,31 @@ def log(folder: Path) -> list[RegistryEntry]:
     if not path.exists():
         return []
     return [RegistryEntry(**{**values, "overridden": tuple(values["overridden"])}) for values in json.loads(path.read_text())]
+
+
+def files_in_use(folder: Path) -> tuple[str, bytes | None, None, bytes]:
+    """The version in use, and the contents of its file and of the log, as `models.registry.files_in_use` gives those of a model.
+    A calibration has no report.
+    """
+    version, path = active_version(folder), folder / _LOG
+    content = None if version == NONE else (folder / f"{version}.json").read_bytes()
+    return version, content, None, path.read_bytes() if path.exists() else b"[]"
+
+
+def copy_into_use(folder: Path, version: str, content: bytes | None, log_content: bytes) -> None:
+    """Puts a version into use as another folder has it, from the contents of its files. One that cannot be read is refused, and
+    the version before stays in use.
+    """
+    if content is not None:
+        if not re.fullmatch(VERSION_PATTERN, version):
+            raise ModelUnknown(f"{version!r} is no version")
+        write_atomically(folder / f"{version}.json", content)
+        find(folder, version)
+    write_atomically(folder / _LOG, log_content)
+    if content is None:
+        (folder / _ACTIVE).unlink(missing_ok=True)
+    else:
+        write_atomically(folder / _ACTIVE, version.encode())
 
 
 def _put_into_use(folder: Path, version: str, by: str, at: datetime, why: str, overridden: tuple[str, ...]) -> RegistryEntry:

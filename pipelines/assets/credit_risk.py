@@ -84,15 +84,19 @@ def credit_risk_probability(
     context: dg.AssetExecutionContext, config: CreditRiskProbabilityConfig, kontor: dg.ResourceParam[Context]
 ) -> dg.MaterializeResult[None]:
     from models.credit_risk import versions
+    from pipelines import shared_models
 
     decision: dict[str, Any] = {"by": config.by, "why": config.why, "at": datetime.now(UTC)}
     with model_errors_as_failures(), facts_as_failures():
-        folder = versions.tenant_folder(kontor.settings.home, tenant_id_of(kontor, config.tenant))
-        if config.version == versions.NONE or config.version in {entry.version for entry in versions.log(folder)}:
-            entry = versions.roll_back(folder, config.version, **decision)
-        else:
-            override_reason = "gate overridden" if config.override else None
-            entry = versions.promote(folder, config.version, **decision, override_reason=override_reason)
+        database, home, tenant = kontor.database, kontor.settings.home, tenant_id_of(kontor, config.tenant)
+        shared_models.take_up(database, home)
+        folder = versions.tenant_folder(home, tenant)
+        with shared_models.changing_calibration(database, home, tenant):
+            if config.version == versions.NONE or config.version in {entry.version for entry in versions.log(folder)}:
+                entry = versions.roll_back(folder, config.version, **decision)
+            else:
+                override_reason = "gate overridden" if config.override else None
+                entry = versions.promote(folder, config.version, **decision, override_reason=override_reason)
     context.log.info("%s is in use, before it %s was", entry.version, entry.before)
     facts = {
         "before": entry.before,

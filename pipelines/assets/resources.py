@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
+from warehouse import traces
 from warehouse.settings import Settings
 
 if TYPE_CHECKING:
@@ -21,11 +22,16 @@ class ContextResource(dg.ConfigurableResource[Context]):
     """What flows work with, by the settings in the environment."""
 
     @contextmanager
-    def yield_for_execution(self, _context: dg.InitResourceContext) -> "Iterator[Context]":
+    def yield_for_execution(self, run_context: dg.InitResourceContext) -> "Iterator[Context]":
         from pipelines.context import Context
 
-        context = Context.of(Settings())
+        settings = Settings()
+        traces.configure(settings, "dagster")
+        run = run_context.run
+        context = Context.of(settings)
         try:
-            yield context
+            with traces.span("run", **({"kontor__run": run.run_id, "kontor__job": run.job_name} if run else {})):
+                yield context
         finally:
             context.database.close()
+            traces.close()

@@ -13,6 +13,7 @@ from typing import Generic, TypeVar
 from uuid import UUID
 
 from pipelines.banks.base import NoAnswer, Unreachable
+from warehouse import traces
 
 T = TypeVar("T")
 
@@ -31,13 +32,16 @@ class BankSessions:
             raise Unreachable
         deadline = time.monotonic() + seconds
         session = _Session[T]()
+        span = traces.begin("bank call", kontor__provider=str(provider_id))
         threading.Thread(target=self._relay, args=(provider_id, parts, session), name="bank", daemon=True).start()
         try:
-            while (item := session.next(deadline)) is not None:
-                if isinstance(item, BaseException):
-                    raise item
-                yield item
+            while (part := session.next(deadline)) is not None:
+                yield part
+        except Exception as error:
+            traces.fail(span, type(error).__qualname__)
+            raise
         finally:
+            span.end()
             self._leave(provider_id, session)
 
     def _relay(self, provider_id: UUID, parts: Iterable[T], session: "_Session[T]") -> None:
@@ -70,9 +74,12 @@ class _Session(Generic[T]):
         self.abandoned = False
         self.ended = False
 
-    def next(self, deadline: float) -> T | BaseException | None:
-        """The next part, an error, or None at the end; raises `NoAnswer` at the deadline."""
+    def next(self, deadline: float) -> T | None:
+        """The next part, or None at the end; raises the error of the session, and `NoAnswer` at the deadline."""
         try:
-            return self.parts.get(timeout=max(0, deadline - time.monotonic()))
+            part = self.parts.get(timeout=max(0, deadline - time.monotonic()))
         except queue.Empty:
             raise NoAnswer from None
+        if isinstance(part, BaseException):
+            raise part
+        return part

@@ -11,6 +11,7 @@ from analytics.analyses.snapshot import visible_bookings
 from warehouse.lake import tables
 from warehouse.lake.buckets import span
 from warehouse.lake.lake import Lake
+from warehouse.postgres import watched
 from warehouse.postgres.database import Database
 from warehouse.stores import results
 
@@ -26,6 +27,9 @@ ADDING_UP = (
 TREES = ("CATEGORIES", "BUSINESS_PARTNERS")
 MAX_DRIFT_SHARE = 0.1
 """The largest share of bookings that may change their category in one run without a warning."""
+
+MIN_SURE_CONFIDENCE = 0.6
+"""Below this confidence the category of a booking counts as unsure."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,16 @@ def check_tags(lake: Lake, buckets: Sequence[int], again: int, moved: int) -> li
             {"share": round(drift, 4), "most": MAX_DRIFT_SHARE, "tagged_again": again, "moved": moved},
         ),
     ]
+
+
+def store_certainty(database: Database, lake: Lake, buckets: Sequence[int]) -> None:
+    """Stores how many bookings of each bucket have an unsure category, which tells whether the model still fits."""
+    states = {}
+    for bucket in buckets:
+        confidence = lake.read(tables.TRANSACTION_TAGS, [bucket], ["category_confidence"])["category_confidence"]
+        states[bucket] = (confidence.len(), int((confidence < MIN_SURE_CONFIDENCE).sum()))
+    with database.operating() as operator:
+        watched.put_tag_states(operator, states)
 
 
 def check_analyses(lake: Lake, buckets: Sequence[int]) -> dict[str, CheckResult]:

@@ -5,9 +5,10 @@ import uuid
 from typing import Any
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
-from api.cli import app
+from api.cli import app, audit
 from tests.support.stack import Stack
 from warehouse.errors import Invalid, NameTaken, NotFound, PasswordCommon
 from warehouse.postgres import console_accounts
@@ -102,3 +103,38 @@ def test_second_factors_follow_a_new_key(stack: Stack) -> None:
         assert "gone" in sealed_values.count_by_key(operator), "a key that sealed one is in use"
     stack.sql("UPDATE console_accounts SET code_key_id = :id WHERE name = :name", id=before.code_key_id, name=name)
     assert account(stack, name)[1] == secret
+
+
+def test_what_other_commands_change_is_in_the_audit_log(stack: Stack) -> None:
+    tenant = stack.tenant()
+    name = tenant.add_user()
+    for arguments in (
+        ["tenant", "add-callback", tenant.name, "https://app.example.de/return"],
+        ["client", "rotate-secret", tenant.name, "app", "--json"],
+        ["user", "list", tenant.name],
+        ["user", "deactivate", tenant.name, name],
+    ):
+        assert CliRunner().invoke(app, arguments, catch_exceptions=False).exit_code == 0
+    with pytest.raises(NotFound):
+        CliRunner().invoke(app, ["client", "disable", tenant.name, "nobody"], catch_exceptions=False)
+    query = "SELECT actor, action, object_id, user_id FROM audit_entries WHERE tenant_id = :tenant ORDER BY id"
+    assert [tuple(row) for row in stack.sql(query, tenant=tenant.tenant_id)] == [
+        ("kontor", "tenant_add_callback", None, None),
+        ("kontor", "client_rotate_secret", "app", None),
+        ("kontor", "user_deactivate", None, tenant.users[name]),
+    ]
+
+
+def test_every_command_that_changes_something_is_one_of_ours() -> None:
+    groups = {name: set(group.commands) for name, group in get_command(app).commands.items() if hasattr(group, "commands")}
+    strangers = [command for command in audit.CHANGES if command.split()[1] not in groups[command.split()[0]]]
+    assert strangers == []
+    reading = {"list", "show", "check", "events", "unknown", "health", "failing", "env", "measure", "calibrate", "password"}
+    programs = {"webserver", "daemon", "schema", "analyses", "blind", "households", "seed", "create"}
+    missing = {
+        f"{group} {command}"
+        for group, commands in groups.items()
+        for command in commands - reading - programs
+        if group != "console" and f"{group} {command}" not in audit.CHANGES
+    }
+    assert missing == set()

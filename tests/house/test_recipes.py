@@ -1,5 +1,6 @@
 """The recipes of `docs/recipes.md`, applied to a copy of the house: what they add must work there."""
 
+import json
 import os
 import re
 import shutil
@@ -8,6 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from analytics import knowledge
+from analytics.trees import files as trees
 
 ROOT = Path(__file__).parents[2]
 COPIED = ("analytics", "api", "docs", "models", "pipelines", "tests", "warehouse", "pyproject.toml", "dagster.yaml")
@@ -20,6 +24,29 @@ FILES = (
 HELD = "statements or test_rent or test_trees or endpoint or wire_schemas"
 """What must hold: the new bank keeps the contract of all, the new analysis its own tests and those of trees, the new endpoint
 those of the house. The spec test of the endpoint needs a service of its own, and is not run here."""
+
+TAGGING = """
+import json
+import polars as pl
+from analytics import knowledge, trees
+from analytics.frames import CHOICES, RULES
+from analytics.tagging import tag
+from analytics.tagging.tag import Tagger
+from models import registry
+from models.simulator import simulate
+
+world = simulate(6, 3)
+lines = world.transactions.head(1).select(pl.all().repeat_by(3).explode()).with_columns(
+    id=pl.Series(["1", "2", "3"]),
+    amount_cents=pl.lit(-1999, pl.Int64),
+    counterparty_name=pl.Series(["KRAUSES LAEDCHEN", "Verein", "Knopfkarussell Nord"]),
+    purpose=pl.Series(["", "Zwoelferclub 2026", ""]),
+)
+tagged = tag.tag_bookings(lines, world.products, CHOICES.to_frame(), RULES.to_frame(), Tagger(registry.shipped()))
+partner = trees.tree("BUSINESS_PARTNERS").by_name.get("HOFLADEN_KRAUSE")
+print(json.dumps([tagged.select("partner", "category").rows(), knowledge.version(), partner and partner.id]))
+"""
+"""Tags three lines; prints partners and categories, the version of the knowledge, and the id of the own partner."""
 
 
 @pytest.fixture(scope="module")
@@ -45,3 +72,17 @@ def test_what_the_recipes_add_works(house: Path) -> None:
     assert told.returncode == 0, told.stdout[-3000:] + told.stderr[-3000:]
     for name in ("[statements-1]", "test_it_is_the_rent_of_a_year_beside_its_income", "test_every_endpoint_is_documented"):
         assert re.search(rf"^PASSED .*{re.escape(name)}$", told.stdout, re.M), name
+
+
+def test_own_rows_decide_and_change_the_version(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "recipes.md").read_text()
+    commands = "".join(re.findall(r"^```bash\n(.*?)^```$", page, re.M | re.S))
+    programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    subprocess.run(["sh", "-e"], input=commands, text=True, cwd=tmp_path, check=True, env={**os.environ, "PATH": programs})
+
+    environment = {**os.environ, "KONTOR_KNOWLEDGE": str(tmp_path / "knowledge"), "PYTHONPATH": str(ROOT)}
+    told = subprocess.run([sys.executable, "-c", TAGGING], env=environment, capture_output=True, text=True, check=True)
+    tags, version, number = json.loads(told.stdout.splitlines()[-1])
+    assert tags == [["HOFLADEN_KRAUSE", "LIVING_GROCERIES"], ["UNKNOWN", "RECREATION_SPORTS"], ["UNKNOWN", "LIVING_GROCERIES"]]
+    assert number == 3 * trees.IDS_PER_TREE + 1_000_001
+    assert version != knowledge.version()

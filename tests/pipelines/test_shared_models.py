@@ -10,10 +10,15 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from analytics.analyses.credit_risk import scorecard
 from models import registry
+from models.credit_risk import versions
 from pipelines import shared_models
+from pipelines.results.calibration import calibration_in_use
+from tests.models.test_credit_risk import TENANT, fitted, outcomes
 from tests.support.databases import migrated_database
 from tests.support.stack import running_stack, wait_until
+from warehouse.postgres import models_in_use
 from warehouse.postgres.database import Database
 from warehouse.settings import Settings
 
@@ -135,3 +140,33 @@ def test_a_running_service_takes_up_what_another_machine_has_put_into_use(homes:
         with shared_models.changing(stack.database, tmp_path):
             registry.roll_back(tmp_path / "models", "shipped", **SAID)
         wait_until(lambda: version() == before, 60, version)
+
+
+def test_a_calibration_is_taken_up_by_other_machines_and_taken_out_of_use_there(
+    database: Database, machines: tuple[Path, Path]
+) -> None:
+    one, other = machines
+    tenant, calibration = TENANT, fitted(outcomes()).model_copy(update={"scorecard": scorecard.version()})
+    folder, copy = versions.tenant_folder(one, tenant), versions.tenant_folder(other, tenant)
+    versions.add(folder, calibration)
+    with shared_models.changing_calibration(database, one, tenant):
+        versions.promote(folder, calibration.version, **SAID, override_reason="a test")
+    assert shared_models.take_up(database, one) == [], "it is in use here already"
+    assert shared_models.take_up(database, other) == [f"credit_risk:{tenant}"]
+    assert calibration_in_use(other, tenant) == calibration
+    assert versions.log(copy) == versions.log(folder)
+
+    with shared_models.changing_calibration(database, other, tenant):
+        versions.roll_back(copy, versions.NONE, **SAID)
+    assert shared_models.take_up(database, one) == [f"credit_risk:{tenant}"]
+    assert calibration_in_use(one, tenant) is None
+
+
+def test_a_calibration_of_another_tenant_is_not_taken_up(database: Database, machines: tuple[Path, Path]) -> None:
+    _, other = machines
+    tenant = uuid4()
+    with database.operating() as operator:
+        stranger = models_in_use.ModelFiles("2026.1-0123abcd", b"{}", None, b"[]")
+        models_in_use.put(operator, f"credit_risk:{tenant}", stranger)
+    assert shared_models.take_up(database, other) == []
+    assert calibration_in_use(other, tenant) is None

@@ -336,3 +336,20 @@ def test_strange_path_segments_name_nothing(
         answer = httpx.get(httpx.URL(stack.base_url, raw_path=path.encode()), headers=admin)
         assert answer.status_code in (400, 404), (path, answer.status_code)
         assert "messages" in answer.json()
+
+
+def test_what_a_client_changes_is_in_the_audit_log_without_names(http: httpx.Client, stack: Stack) -> None:
+    tenant = stack.tenant()
+    admin = tenant.bearer("admin")
+    new = {"username": "Frieda Neumann", "password": PASSWORD}
+    made = http.post(tenant.path("users"), json=new, headers=admin)
+    assert made.status_code == 201
+    path = made.headers["location"]
+    user = uuid.UUID(path.rpartition("/")[2])
+    assert http.get(path, headers=admin).status_code == 200
+    assert http.put(f"{path}/deactivate", headers=admin).status_code == 200
+    query = "SELECT actor, role, action, user_id, object_id, details FROM audit_entries WHERE tenant_id = :tenant ORDER BY id"
+    assert [tuple(row) for row in stack.sql(query, tenant=tenant.tenant_id)] == [
+        (f"{tenant.name}/admin", "tenant", "user_create", user, None, {}),
+        (f"{tenant.name}/admin", "tenant", "user_deactivate", user, None, {}),
+    ]

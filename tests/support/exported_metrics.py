@@ -10,6 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from api.http import metrics
 from pipelines.operations import Survey
 from warehouse.postgres.server_state import ServerState
+from warehouse.postgres.watched import Watched
 from warehouse.postgres.work_state import QUEUES, FetchTotal, PausedBank, QueueState, WorkState
 from warehouse.stores.fetches import DataAge, SlotFetches
 
@@ -19,7 +20,7 @@ OF_PROMETHEUS = frozenset({"job", "instance"})
 STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"')
 SELECTOR = re.compile(r"([a-zA-Z_:][\w:]*)\s*(\{[^}]*\})?")
 GROUPING = re.compile(r"\b(?:by|without|on|ignoring|group_left|group_right)\s*\(([^)]*)\)")
-DURATIONS = re.compile(r"\[[^\]]*\]")
+DURATIONS = re.compile(r"\[[^\]]*\]|\boffset \w+")
 FUNCTIONS = frozenset(
     {"sum", "max", "min", "avg", "count", "topk", "rate", "increase", "histogram_quantile", "predict_linear", "time", "vector"}
 )
@@ -41,7 +42,9 @@ def exported() -> dict[str, frozenset[str]]:
         (FetchTotal("Demo", "fetched", 1, NOW),),
         (PausedBank("Demo", "BA1051", NOW, NOW),),
     )
-    survey = Survey(SlotFetches(1, 0, 1), DataAge(1, 0, NOW), ServerState(1, 100, 1, 0.0), {"analysed": NOW})
+    survey = Survey(
+        SlotFetches(1, 0, 1), DataAge(1, 0, NOW), ServerState(1, 100, 1, 0.0), Watched(1.0, 1.0, 0, 0, 1, 0), {"analysed": NOW}
+    )
     text = (metrics.exposition() + metrics.work_exposition({"database": 0}, work, survey)).decode()
     samples = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
     return {"up": OF_PROMETHEUS} | {sample.name: frozenset(sample.labels) | OF_PROMETHEUS for sample in samples}

@@ -1,7 +1,8 @@
 """The store of jobs: work for a worker, enqueued in the transaction that makes it necessary.
 
 `procrastinate` runs them (`pipelines/worker.py`). Its tables are in our database, so that a job exists if and only if the change
-that it belongs to was committed. Of all jobs with the same lock, one runs at a time over all workers. Arguments are ids.
+that it belongs to was committed. Of all jobs with the same lock, one runs at a time over all workers. Arguments are ids, and the
+span (`warehouse.traces`) in which the job was enqueued.
 """
 
 from dataclasses import dataclass
@@ -12,9 +13,12 @@ from uuid import UUID
 import orjson
 from sqlalchemy import text
 
+from warehouse import traces
 from warehouse.postgres.database import Owner
 
 BANKS = "banks"
+TRACE = "trace"
+"""The argument with the span in which a job was enqueued."""
 AWAITED_PRIORITY = 1
 ENQUEUE = text(
     "SELECT procrastinate_defer_jobs_v1(ARRAY[ROW(:queue, :task, :priority, :lock, NULL, CAST(:args AS jsonb), "
@@ -48,6 +52,8 @@ def counts(owner: Owner) -> list[TaskJobs]:
 
 def enqueue(owner: Owner, task: str, *, lock: str, args: dict[str, Any], priority: int = 0, seconds: float | None = None) -> None:
     """Enqueues a job, which runs once this transaction is committed, or these seconds later."""
+    trace = traces.carried()
+    args = args if trace is None else {**args, TRACE: trace}
     values = {"queue": BANKS, "task": task, "priority": priority, "lock": lock, "args": orjson.dumps(args).decode()}
     owner.session.execute(ENQUEUE, {**values, "seconds": seconds})
 

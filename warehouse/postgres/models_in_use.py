@@ -1,4 +1,6 @@
-"""The store of the models in use, by scope: `shared`, or the id of a tenant with a model of its own."""
+"""The store of the models in use, by scope: `shared`, the id of a tenant with a model of its own, or `credit_risk:` and the id of
+a tenant with a calibration.
+"""
 
 from dataclasses import dataclass
 

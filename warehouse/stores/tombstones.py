@@ -37,6 +37,8 @@ KEPT_TABLES = {
     "refused_logins": "keyed hashes of logins that banks have refused, deleted after ninety days",
     "login_attempts": "keyed hashes of logins that were sent to banks, deleted ninety days after their last use",
     "models_in_use": "trained models, which have sums over the letters of many lines",
+    "vault_keys": "ids of vault keys, and when each was first used",
+    "tag_states": "numbers of bookings by bucket",
     "fetch_counts": "numbers of fetches by bank and outcome",
     "fetch_days": "numbers and durations of fetches by bank, day and outcome, deleted after ninety days",
     "tombstones": "ids of what was erased, so that no backup brings it back",

@@ -21,9 +21,9 @@ from warehouse.postgres.tables.changes import Removal, SyncPoint
 from warehouse.postgres.tables.console import AuditEntry, ConsoleAccount, ConsoleSession
 from warehouse.postgres.tables.dialogues import Dialogue
 from warehouse.postgres.tables.forms import FormDesign, RedirectSession
-from warehouse.postgres.tables.models import ModelInUse
+from warehouse.postgres.tables.models import ModelInUse, TagState
 from warehouse.postgres.tables.results import Result, Tombstone
-from warehouse.postgres.tables.secrets import Certificate, SealedValue
+from warehouse.postgres.tables.secrets import Certificate, SealedValue, VaultKey
 from warehouse.postgres.tables.tags import CategoryChoice, CategoryRule
 from warehouse.postgres.tables.tenants import ApiKey, CallbackUrl, Client, ClientRole, RoleUser, Tenant
 from warehouse.postgres.tables.throttles import Throttle
@@ -61,6 +61,7 @@ __all__ = [
     "RoleUser",
     "SealedValue",
     "SyncPoint",
+    "TagState",
     "Tenant",
     "Throttle",
     "Token",
@@ -68,6 +69,7 @@ __all__ = [
     "Transaction",
     "UnattendedSessions",
     "User",
+    "VaultKey",
     "Webhook",
     "WebhookEvent",
 ]

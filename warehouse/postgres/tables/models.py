@@ -1,8 +1,8 @@
-"""The models in use: which version, with its files, so that every machine has them."""
+"""The models in use: which version, with its files, so that every machine has them; and how sure they are."""
 
 from datetime import datetime
 
-from sqlalchemy import func
+from sqlalchemy import BigInteger, func
 from sqlalchemy.orm import Mapped, mapped_column
 
 from warehouse.postgres.tables.base import Base
@@ -20,3 +20,14 @@ class ModelInUse(Base):
     report: Mapped[bytes | None]
     log: Mapped[bytes]
     changed_at: Mapped[datetime] = mapped_column(server_default=func.now())
+
+
+class TagState(Base):
+    """The bookings of a bucket when it was last tagged, and those of them whose category is unsure."""
+
+    __tablename__ = "tag_states"
+
+    bucket: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    bookings: Mapped[int] = mapped_column(BigInteger)
+    unsure: Mapped[int] = mapped_column(BigInteger)
+    tagged_at: Mapped[datetime] = mapped_column(server_default=func.now())

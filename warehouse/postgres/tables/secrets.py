@@ -1,8 +1,9 @@
 """Secrets that must be readable again: every one lies sealed in one table, so that one loop rotates them all."""
 
+from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import ForeignKey, Index, text
+from sqlalchemy import ForeignKey, Index, func, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from warehouse.postgres.tables.base import Base, Identified, Owned
@@ -19,6 +20,15 @@ class SealedValue(Owned, Base):
     user_id: Mapped[UUID | None] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
     key_id: Mapped[str] = mapped_column(index=True)
     sealed: Mapped[bytes]
+
+
+class VaultKey(Base):
+    """When a vault key was first used; the key itself is never here."""
+
+    __tablename__ = "vault_keys"
+
+    key_id: Mapped[str] = mapped_column(primary_key=True)
+    first_used_at: Mapped[datetime] = mapped_column(server_default=func.now())
 
 
 class Certificate(Identified, Owned, Base):
