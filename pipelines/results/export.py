@@ -98,9 +98,13 @@ def _current_users(operator: Owner, ids: Range) -> pl.DataFrame:
     return revisions.between(operator, ids).select(USERS.schema.names())
 
 
+def state_of(users: pl.DataFrame) -> dict[str, str]:
+    """The digests of the revisions and days of users (`USERS`)."""
+    return {STATE: _digest(users.select(REVISED)), DAYS: _digest(users.select("user", "as_of"))}
+
+
 def _vouch(lake: Lake, bucket: int, users: pl.DataFrame) -> None:
-    about = {STATE: _digest(users.select(REVISED)), DAYS: _digest(users.select("user", "as_of")), COLUMNS: _columns_digest()}
-    lake.write(USERS, bucket, users, about)
+    lake.write(USERS, bucket, users, {**state_of(users), COLUMNS: _columns_digest()})
 
 
 def _rows_of(lake: Lake, table: LakeTable, bucket: int, users: pl.DataFrame) -> pl.DataFrame:

@@ -25,6 +25,8 @@ MAX_BUCKETS = 1000
 STATISTICS = pl.Schema([("bucket", pl.Int64), ("rows", pl.Int64), ("bytes", pl.Int64), ("written_at", pl.Datetime("us", "UTC"))])
 BUCKET_COUNT_FILE = "buckets.txt"
 """Holds the number of buckets of this lake."""
+SPLIT_FILE = "splitting.txt"
+"""Exists while the buckets of this lake are being split; `warehouse/lake/splitting.py` writes it."""
 COMPACTED_PREFIX = "compacted."
 """Of the names of compacted files. No piece has a dot in its name."""
 _FOLDER = re.compile(r"[^/]+/(slot=[^/]+/)?bucket=(?P<bucket>\d{3})")
@@ -64,11 +66,13 @@ class Lake:
     def prepare(self, buckets: int) -> None:
         """Creates the folder if it is missing. The number of buckets is fixed then, since files are found by it."""
         self.storage.prepare()
+        if (split := self.storage.read_text(SPLIT_FILE)) is not None:
+            raise Invalid(f"this lake is being split: end that with 'kontor buckets split --into {split.split()[1]}'")
         bucket_count = self.storage.read_text(BUCKET_COUNT_FILE) or self.storage.put_if_absent(BUCKET_COUNT_FILE, str(buckets))
         if bucket_count != str(buckets):
             raise Invalid(
-                f"this lake was begun with {bucket_count} buckets, KONTOR_BUCKETS says {buckets}: set it back, or choose another "
-                "KONTOR_LAKE and backfill it"
+                f"this lake has {bucket_count} buckets, KONTOR_BUCKETS says {buckets}: set it to {bucket_count}; "
+                "'kontor buckets split' makes more of them"
             )
 
     def check(self) -> None:
