@@ -18,7 +18,7 @@ from tests.support.households import files_of
 from warehouse.errors import Busy, Invalid
 from warehouse.lake import landing
 from warehouse.lake.buckets import bucket_of
-from warehouse.lake.lake import BUCKET_COUNT_FILE, COMPACTED_PREFIX, SPLIT_FILE, Lake
+from warehouse.lake.lake import BUCKET_COUNT_FILE, SPLIT_FILE, Lake
 from warehouse.lake.parquet import LakeTable
 from warehouse.lake.storage import Storage
 from warehouse.lake.tables import ANALYSED, CATEGORY_RULES, LANDING, TOMBSTONES, TRANSACTION_TAGS, USERS
@@ -78,21 +78,18 @@ def lake_with(folder: Path, buckets: int) -> Lake:
         for user in people:
             landing.append(lake, LANDING, SLOT, bucket, f"fetch-{user}", rows(LANDING, [user]))
         landing.compact(lake, LANDING, SLOT, bucket)
-        landing.append(lake, LANDING, "2026-11-15T12", bucket, f"later-{people[0]}", rows(LANDING, people[:1]))
+        for user in sorted(set(people) & set(PEOPLE[::3])):
+            landing.append(lake, LANDING, "2026-11-15T12", bucket, f"later-{user}", rows(LANDING, [user]))
     lake.write(TOMBSTONES, BUCKET, TOMBSTONES.schema.to_frame(), {})
     return lake
 
 
-def contents(folder: Path) -> dict[str, object]:
-    """The files of a lake; of compacted ones their rows, since their names tell of pieces that are elsewhere now."""
-    found: dict[str, object] = {}
-    for path, content in files_of(folder).items():
-        of_folder, _, name = path.rpartition("/")
-        is_compacted = name.startswith(COMPACTED_PREFIX)
-        found[f"{of_folder}/{COMPACTED_PREFIX if is_compacted else name}"] = (
-            pl.read_parquet(content).rows() if is_compacted else content
-        )
-    return found
+def contents(folder: Path) -> dict[object, object]:
+    """The files of a lake, but of landings their pieces with their rows: which of them are compacted makes no difference."""
+    lake = Lake(str(folder))
+    pieces = {piece: landing.read_pieces(lake, LANDING, [piece]).rows() for piece in landing.list_pieces(lake, LANDING)}
+    files = {path: content for path, content in files_of(folder).items() if not path.startswith(f"{LANDING.name}/")}
+    return {**pieces, **files}
 
 
 def split(database: Database, lake: Lake) -> None:
