@@ -3,7 +3,7 @@
 The lake is afterwards what it would be if it had been begun with the new number of buckets.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from uuid import UUID
 
 import polars as pl
@@ -22,7 +22,7 @@ from warehouse.postgres import server_state
 from warehouse.postgres.database import Database
 
 
-def split_buckets(database: Database, lake: Lake, count: int) -> Iterator[Split]:
+def split_buckets(database: Database, lake: Lake, count: int) -> Generator[Split, None, None]:
     """Splits the buckets of the lake until there are `count`, or goes on with a split that was killed; yields the state before
     each bucket, and the last one. Raises `Busy` while another process of Kontor uses the database: it would write by the old
     number.

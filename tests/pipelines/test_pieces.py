@@ -1,6 +1,6 @@
 """Large buckets are worked on piece by piece, with the same bytes as a result."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -51,9 +51,15 @@ def test_pieces_give_the_same_bytes(house: Settled, monkeypatch: pytest.MonkeyPa
     ranges: list[UserRange] = []
     reading = Lake.read
 
-    def watched(lake: Lake, table: LakeTable, *arguments: object, users: UserRange = ALL_USERS) -> pl.DataFrame:
+    def watched(
+        lake: Lake,
+        table: LakeTable,
+        buckets: Iterable[int] | None = None,
+        columns: Sequence[str] | None = None,
+        users: UserRange = ALL_USERS,
+    ) -> pl.DataFrame:
         ranges.append(users)
-        return reading(lake, table, *arguments, users=users)  # type: ignore[arg-type]
+        return reading(lake, table, buckets, columns, users)
 
     monkeypatch.setattr(Lake, "read", watched)
     assert results_of(house, monkeypatch, piece_bookings=100) == whole

@@ -1,6 +1,7 @@
 """Splitting buckets: the lake becomes what it would be with more buckets from the start, wherever the split was killed."""
 
-from collections.abc import Callable, Iterator
+import shutil
+from collections.abc import Callable, Collection, Iterator
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,8 @@ from warehouse.settings import Settings
 BEFORE, AFTER = 2, 6
 PEOPLE = [UUID(int=(number * 2**128 + 2**100) // 9) for number in (0, 1, 2, 5, 6, 8)]
 """Users of both old buckets and of five of the six new ones."""
+FEW_TABLES = (TRANSACTION_TAGS, CATEGORY_RULES, ANALYSED, USERS)
+"""With rows for each user, without rows, and with metadata of each kind."""
 SLOT = "2026-11-15T06"
 ABOUT = {"knowledge": "v1", "state": "outdated"}
 
@@ -60,8 +63,8 @@ def rows(table: LakeTable, people: list[UUID], each: int = 3) -> pl.DataFrame:
     return frame.with_columns(**others).select(table.schema.names())
 
 
-def lake_with(folder: Path, buckets: int) -> Lake:
-    """A lake as runs with this number of buckets leave it."""
+def lake_with(folder: Path, buckets: int, tables: Collection[LakeTable] = USER_TABLES) -> Lake:
+    """A lake as runs with this number of buckets leave it, with some of its tables."""
     lake = Lake(str(folder))
     lake.prepare(buckets)
     for bucket in range(buckets):
@@ -71,7 +74,7 @@ def lake_with(folder: Path, buckets: int) -> Lake:
         users = rows(USERS, people, each=1).with_columns(revision=pl.lit(7, pl.Int64), as_of=pl.lit(date(2026, 11, 15)))
         state = {**export.state_of(users), "columns": "c"}
         abouts = {USERS.name: state, TRANSACTION_TAGS.name: ABOUT, ANALYSED.name: {"knowledge": "v1", **state}}
-        for table in USER_TABLES:
+        for table in tables:
             if not table.landing:
                 frame = users if table is USERS else rows(table, [] if table is CATEGORY_RULES else people)
                 lake.write(table, bucket, frame, abouts.get(table.name, {}))
@@ -87,8 +90,12 @@ def lake_with(folder: Path, buckets: int) -> Lake:
 def contents(folder: Path) -> dict[object, object]:
     """The files of a lake, but of landings their pieces with their rows: which of them are compacted makes no difference."""
     lake = Lake(str(folder))
-    pieces = {piece: landing.read_pieces(lake, LANDING, [piece]).rows() for piece in landing.list_pieces(lake, LANDING)}
-    files = {path: content for path, content in files_of(folder).items() if not path.startswith(f"{LANDING.name}/")}
+    pieces: dict[object, object] = {
+        piece: landing.read_pieces(lake, LANDING, [piece]).rows() for piece in landing.list_pieces(lake, LANDING)
+    }
+    files: dict[object, object] = {
+        path: content for path, content in files_of(folder).items() if not path.startswith(f"{LANDING.name}/")
+    }
     return {**pieces, **files}
 
 
@@ -133,12 +140,14 @@ class Killer:
 
 
 def test_a_split_that_is_killed_at_any_point_goes_on(database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lake_with(tmp_path / "expected", AFTER)
+    lake_with(tmp_path / "expected", AFTER, FEW_TABLES)
+    lake_with(tmp_path / "before", BEFORE, FEW_TABLES)
     expected, killer = contents(tmp_path / "expected"), Killer(monkeypatch)
     kills, killed = 0, True
     while killed:
         folder = tmp_path / f"killed-{kills}"
-        lake = lake_with(folder, BEFORE)
+        shutil.copytree(tmp_path / "before", folder)
+        lake = Lake(str(folder))
         killer.arm(kills)
         try:
             split(database, lake)
