@@ -15,7 +15,7 @@ PROCESSES ?= 3  # of the tests: one more than cores, since a third of the time t
 
 unexport PYTHONDONTWRITEBYTECODE  # with it, every process would compile all that it imports
 
-.PHONY: run check test again thorough bench fints fairness soak fuzz lint compiled bounds simulated chromium format audit lock docs screenshots clients clean
+.PHONY: run check test again thorough bench fints scale fairness soak fuzz lint compiled bounds simulated chromium format audit lock docs screenshots clients clean
 
 run: $(VENV)/.run  ## start everything: database, API, Dagster, demo tenants; the handbook is built beside it
 	@$(MAKE) --no-print-directory docs >/dev/null 2>&1 &
@@ -73,6 +73,9 @@ bench: $(VENV)/.dev  ## measure, as ratios within one run
 
 fints: $(VENV)/.dev  ## the refresh of 200 FinTS logins with 1,500 bookings each by one worker, as a ratio to the bank's own time
 	$(BIN)/python -m tests.bench.fints $(FINTS)
+
+scale: $(VENV)/.dev compiled simulated  ## cost per user of 2,000, 8,000 and 20,000 simulated households, from the bank to served results; hours of two cores
+	$(BIN)/python -m tests.bench.scale $(SCALE)
 
 fairness: $(VENV)/.dev compiled  ## what 200 requests at once of one tenant cost others, for each costly kind of request
 	$(BIN)/python tests/bench/fairness.py $(FAIRNESS)

@@ -50,6 +50,7 @@ LONG = (
     "models/test_shipped",
     "simulator/test_calibration",
     "pipelines/test_at_once",
+    "pipelines/test_simulated_users",
 )
 """Files that take longest, the longest first: whoever begins with them does not wait for one of them at the end."""
 

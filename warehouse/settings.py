@@ -257,7 +257,16 @@ class Settings(BaseSettings):
         pattern=r"^\d{4}-\d{2}-\d{2}T(00|06|12|18)$",
         description="the first pull that is a partition in Dagster; `kontor up` takes the first that has brought something",
     )
-    buckets: int = Field(64, ge=1, le=1000, description="parts into which users are divided; chosen once, before the first run")
+    buckets: int = Field(
+        64,
+        ge=1,
+        le=1000,
+        description="parts into which users are divided; chosen for a new lake, changed by `kontor buckets split`",
+    )
+
+    piece_bookings: int = Field(
+        500_000, ge=1, description="bookings that are worked on at once: small buckets together, large ones piece by piece"
+    )
 
     engine: Literal["inline", "processes", "dask"] = Field(
         "inline", description="where buckets are worked on: in one process, on all cores of this machine, or on a Dask cluster"

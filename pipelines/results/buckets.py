@@ -4,7 +4,9 @@ Several small buckets are processed in one call, because the fixed cost of a cal
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -17,7 +19,7 @@ from analytics.tagging.tag import Tagger
 from pipelines.results.export import STATE
 from pipelines.results.tags import NO_OWN_TAGGERS, OwnTaggers, with_name_keys
 from warehouse.lake.lake import Lake
-from warehouse.lake.parquet import LakeTable
+from warehouse.lake.parquet import ALL_USERS, LakeTable, UserRange
 from warehouse.lake.tables import (
     ANALYSED,
     ANALYSES,
@@ -121,10 +123,45 @@ def tag_buckets(
     for bucket, (users, changed, bookings, before, current) in due_taggings.items():
         bucket_tags = new_tags[begin : begin + bookings.height]
         begin += bookings.height
-        all_tags = pl.concat([current, bucket_tags.select(current.columns)]).sort("user", maintain_order=True)
+        all_tags = _all_tags(current, bucket_tags)
         lake.write(TRANSACTION_TAGS, bucket, all_tags, _tagging_source(lake, bucket, versions))
         taggings[bucket] = BucketTagging(users, changed.height, all_tags.height, *_category_moves(before, bucket_tags))
     return taggings
+
+
+def tag_in_pieces(
+    lake: Lake,
+    bucket: int,
+    tagger: Tagger,
+    own: OwnTaggers = NO_OWN_TAGGERS,
+    *,
+    max_bookings: int,
+    everything: bool = False,
+) -> BucketTagging:
+    """The same for one bucket, one range of users after the other, so that its memory does not grow with the bucket."""
+    versions, taggings = Versions(tagger.version, own.versions), []
+    with lake.writing(TRANSACTION_TAGS, bucket) as writer:
+        for users in lake.user_ranges(TRANSACTIONS, bucket, max_bookings):
+            due = _due_taggings(lake, bucket, versions, everything=everything, users=users)
+            new_tags = _tag_due(lake, {bucket: due}, tagger, own)
+            bookings = writer.add(_all_tags(due.current, new_tags))
+            taggings.append(BucketTagging(due.users, due.changed.height, bookings, *_category_moves(due.before, new_tags)))
+        writer.finish(_tagging_source(lake, bucket, versions))
+    return _sum_of(taggings)
+
+
+def _sum_of(taggings: Sequence[BucketTagging]) -> BucketTagging:
+    """The counts of a bucket from those of its pieces."""
+    users, changed, bookings, again = (
+        sum(getattr(tagging, name) for tagging in taggings) for name in ("users", "changed", "bookings", "again")
+    )
+    moves = sum((Counter(dict(tagging.moves)) for tagging in taggings), Counter[tuple[str, str]]())
+    return BucketTagging(users, changed, bookings, again, dict(moves))
+
+
+def _all_tags(current: pl.DataFrame, new_tags: pl.DataFrame) -> pl.DataFrame:
+    """Tags that stay and new ones, sorted by user."""
+    return pl.concat([current, new_tags.select(current.columns)]).sort("user", maintain_order=True)
 
 
 def unchanged_analyses(
@@ -156,14 +193,14 @@ def analyse_buckets(
     versions = Versions(version, own_versions)
     due_analyses = {bucket: _due_analyses(lake, bucket, versions, everything=everything) for bucket in sorted(buckets)}
     changed = pl.concat([bucket_due.changed for bucket_due in due_analyses.values()])
-    inputs = _analysis_inputs(lake, [bucket for bucket, bucket_due in due_analyses.items() if bucket_due.changed.height], changed)
-    frames = suite.analyse(*inputs, changed.select(AS_OF.names())) if changed.height else suite.empty_frames()
+    frames = _analyse(lake, [bucket for bucket, bucket_due in due_analyses.items() if bucket_due.changed.height], changed)
     rows: dict[int, dict[str, int]] = {bucket: {} for bucket in due_analyses}
     for name, table in ANALYSES.items():
         for bucket, own in by_bucket(
             frames[name], {bucket: bucket_due.changed["user"] for bucket, bucket_due in due_analyses.items()}
         ):
-            rows[bucket][name] = _replace_rows(lake, table, bucket, due_analyses[bucket].kept, own)
+            all_rows = _with_kept_rows(lake, table, bucket, due_analyses[bucket].kept, own)
+            rows[bucket][name] = lake.write(table, bucket, all_rows, {}).rows
     for bucket, bucket_due in due_analyses.items():
         lake.write(ANALYSED, bucket, bucket_due.users, _analysis_source(lake, bucket, versions))
     return {
@@ -172,21 +209,51 @@ def analyse_buckets(
     }
 
 
-def _due_analyses(lake: Lake, bucket: int, versions: Versions, *, everything: bool) -> _DueAnalyses:
-    analysable_users = _analysable_users(lake, bucket)
-    users = analysable_users.select(ANALYSED.schema.names())
+def analyse_in_pieces(
+    lake: Lake,
+    bucket: int,
+    version: str,
+    own_versions: Mapping[str, str] = NO_VERSIONS,
+    *,
+    max_bookings: int,
+    everything: bool = False,
+) -> BucketAnalysis:
+    """The same for one bucket, one range of users after the other, so that its memory does not grow with the bucket."""
+    versions, changed, rows = Versions(version, own_versions), 0, dict.fromkeys(ANALYSES, 0)
+    with ExitStack() as stack:
+        writers = {name: stack.enter_context(lake.writing(table, bucket)) for name, table in ANALYSES.items()}
+        analysed = stack.enter_context(lake.writing(ANALYSED, bucket))
+        all_users = 0
+        for users in lake.user_ranges(TRANSACTIONS, bucket, max_bookings):
+            due = _due_analyses(lake, bucket, versions, everything=everything, users=users)
+            frames = _analyse(lake, [bucket], due.changed, users)
+            for name, table in ANALYSES.items():
+                rows[name] += writers[name].add(_with_kept_rows(lake, table, bucket, due.kept, frames[name], users))
+            all_users += analysed.add(due.users)
+            changed += due.changed.height
+        for writer in writers.values():
+            writer.finish({})
+        analysed.finish(_analysis_source(lake, bucket, versions))
+    return BucketAnalysis(all_users, changed, rows)
+
+
+def _due_analyses(lake: Lake, bucket: int, versions: Versions, *, everything: bool, users: UserRange = ALL_USERS) -> _DueAnalyses:
+    analysable_users = _analysable_users(lake, bucket, users)
+    all_users = analysable_users.select(ANALYSED.schema.names())
     current_users = _users_of_same_version(analysable_users, Versions.of(lake.about(ANALYSED, bucket)), versions)
     anew = everything or current_users.is_empty()
-    before = ANALYSED.schema.to_frame() if anew else lake.read(ANALYSED, [bucket])
-    unchanged_users = current_users.select(users.columns).join(before, on=users.columns, how="semi", maintain_order="left")
-    return _DueAnalyses(users, users.join(unchanged_users, on="user", how="anti", maintain_order="left"), unchanged_users)
+    before = ANALYSED.schema.to_frame() if anew else lake.read(ANALYSED, [bucket], users=users)
+    columns = all_users.columns
+    unchanged_users = current_users.select(columns).join(before, on=columns, how="semi", maintain_order="left")
+    changed = all_users.join(unchanged_users, on="user", how="anti", maintain_order="left")
+    return _DueAnalyses(all_users, changed, unchanged_users)
 
 
-def _analysable_users(lake: Lake, bucket: int) -> pl.DataFrame:
+def _analysable_users(lake: Lake, bucket: int, users: UserRange) -> pl.DataFrame:
     """The users of a bucket (`USERS`) who have tags of their current revision and a day to analyse."""
-    tagged = lake.read(TRANSACTION_TAGS, [bucket], ["user", "revision"]).unique()
-    users = lake.read(USERS, [bucket]).filter(pl.col("as_of").is_not_null())
-    return users.join(tagged, on=["user", "revision"], how="semi", maintain_order="left")
+    tagged = lake.read(TRANSACTION_TAGS, [bucket], ["user", "revision"], users).unique()
+    dated_users = lake.read(USERS, [bucket], users=users).filter(pl.col("as_of").is_not_null())
+    return dated_users.join(tagged, on=["user", "revision"], how="semi", maintain_order="left")
 
 
 def _users_of_same_version(users: pl.DataFrame, stored: Versions, current: Versions) -> pl.DataFrame:
@@ -202,23 +269,36 @@ def by_bucket(frame: pl.DataFrame, users: Mapping[int, pl.Series]) -> Iterator[t
         yield bucket, frame[begin:end]
 
 
-def _analysis_inputs(lake: Lake, buckets: Sequence[int], users: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _analyse(
+    lake: Lake, buckets: Sequence[int], changed: pl.DataFrame, users: UserRange = ALL_USERS
+) -> Mapping[str, pl.DataFrame]:
+    """The results of all analyses of these users."""
+    if changed.is_empty():
+        return suite.empty_frames()
+    return suite.analyse(*_analysis_inputs(lake, buckets, changed, users), changed.select(AS_OF.names()))
+
+
+def _analysis_inputs(
+    lake: Lake, buckets: Sequence[int], changed: pl.DataFrame, users: UserRange
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The tagged bookings and the products of some users of these buckets."""
     bookings, tags, owned = (
-        lake.read(table, buckets, [name for name in table.schema if name not in UNREAD_COLUMNS]).join(
-            users, on="user", how="semi", maintain_order="left"
+        lake.read(table, buckets, [name for name in table.schema if name not in UNREAD_COLUMNS], users).join(
+            changed, on="user", how="semi", maintain_order="left"
         )
         for table in (TRANSACTIONS, TRANSACTION_TAGS, OWNED)
     )
     return bookings.join(tags.drop("user", "product"), on="id", how="inner", maintain_order="left"), owned
 
 
-def _replace_rows(lake: Lake, table: LakeTable, bucket: int, unchanged_users: pl.DataFrame, new: pl.DataFrame) -> int:
-    """Writes the new rows together with the stored rows of unchanged users; returns the number of rows."""
-    if not unchanged_users.is_empty():
-        old = lake.read(table, [bucket]).join(unchanged_users, on="user", how="semi", maintain_order="left")
-        new = pl.concat([old, new]).sort("user", maintain_order=True)
-    return lake.write(table, bucket, new, {}).rows
+def _with_kept_rows(
+    lake: Lake, table: LakeTable, bucket: int, unchanged_users: pl.DataFrame, new: pl.DataFrame, users: UserRange = ALL_USERS
+) -> pl.DataFrame:
+    """The new rows together with the stored rows of unchanged users."""
+    if unchanged_users.is_empty():
+        return new
+    old = lake.read(table, [bucket], users=users).join(unchanged_users, on="user", how="semi", maintain_order="left")
+    return pl.concat([old, new]).sort("user", maintain_order=True)
 
 
 def _analysis_source(lake: Lake, bucket: int, versions: Versions) -> dict[str, str]:
@@ -226,16 +306,16 @@ def _analysis_source(lake: Lake, bucket: int, versions: Versions) -> dict[str, s
     return {**versions.about(), **lake.about(USERS, bucket)}
 
 
-def _due_taggings(lake: Lake, bucket: int, versions: Versions, *, everything: bool) -> _DueTaggings:
-    users, bookings, before = (lake.read(table, [bucket]) for table in (USERS, TRANSACTIONS, TRANSACTION_TAGS))
-    users_with_bookings = users.join(bookings, on="user", how="semi", maintain_order="left")
+def _due_taggings(lake: Lake, bucket: int, versions: Versions, *, everything: bool, users: UserRange = ALL_USERS) -> _DueTaggings:
+    all_users, bookings, before = (lake.read(table, [bucket], users=users) for table in (USERS, TRANSACTIONS, TRANSACTION_TAGS))
+    users_with_bookings = all_users.join(bookings, on="user", how="semi", maintain_order="left")
     current_users = _users_of_same_version(users_with_bookings, Versions.of(_stored_tagging_source(lake, bucket)), versions)
     current = (
         before.clear() if everything else before.join(current_users, on=["user", "revision"], how="semi", maintain_order="left")
     )
     changed = users_with_bookings.join(current, on="user", how="anti", maintain_order="left")
     due_bookings = bookings.join(changed, on="user", how="semi", maintain_order="left")
-    return _DueTaggings(users.height, changed, due_bookings, before, current)
+    return _DueTaggings(all_users.height, changed, due_bookings, before, current)
 
 
 def _tag_due(lake: Lake, due: Mapping[int, _DueTaggings], tagger: Tagger, own: OwnTaggers) -> pl.DataFrame:

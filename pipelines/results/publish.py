@@ -11,9 +11,10 @@ import polars as pl
 from pipelines.results import live, tags
 from pipelines.results.analysis_changes import AnalysisChanges
 from pipelines.results.buckets import Versions
+from pipelines.results.export import MAX_BOOKINGS
 from warehouse.lake.buckets import bucket_of, span
 from warehouse.lake.lake import Lake
-from warehouse.lake.parquet import LakeTable
+from warehouse.lake.parquet import ALL_USERS, LakeTable, UserRange
 from warehouse.lake.tables import ANALYSED, ANALYSES, TRANSACTION_TAGS, USERS
 from warehouse.postgres.database import Database, Owner
 from warehouse.stores import results, webhooks
@@ -44,17 +45,21 @@ def unchanged_buckets(database: Database, lake: Lake, buckets: Sequence[int], co
 
 
 def publish_buckets(
-    database: Database, lake: Lake, buckets: Sequence[int], count: int, base_url: str
+    database: Database, lake: Lake, buckets: Sequence[int], count: int, base_url: str, *, max_bookings: int = MAX_BOOKINGS
 ) -> dict[int, PublishCounts]:
-    """Publishes the tags and analyses of buckets: of all their users in one transaction, or of none."""
+    """Publishes the tags and analyses of buckets: of all their users in one transaction, or of none. About `max_bookings` of
+    their bookings are in memory at once.
+    """
     changed_users: set[UUID] = set()
     changes = AnalysisChanges()
     with database.operating() as operator:
         for name, table in SOURCES:
             for knowledge, group, users in _unpublished(operator, lake, name, table, buckets, count):
-                new_results = _tags(lake, group, users) if table is TRANSACTION_TAGS else _documents(lake, group, users, base_url)
-                for piece in _batches(new_results):
-                    changes.put(operator, knowledge, piece)
+                for part, ids in _parts(lake, group, users, max_bookings):
+                    is_tags = table is TRANSACTION_TAGS
+                    new_results = _tags(lake, group, part, ids) if is_tags else _documents(lake, group, part, ids, base_url)
+                    for piece in _batches(new_results):
+                        changes.put(operator, knowledge, piece)
                 changed_users |= {UUID(user) for user in users["user"]}
         webhooks.announce(operator, *changes.events())  # last, since it locks the rows of the receivers
     counts = Counter(bucket_of(user, count) for user in changed_users)
@@ -99,15 +104,27 @@ def _users_by_version(
         yield value, users.filter(version == value)
 
 
-def _tags(lake: Lake, buckets: Sequence[int], users: pl.DataFrame) -> Iterator[NewResult]:
-    tag_rows = lake.read(TRANSACTION_TAGS, buckets).join(users, on="user", how="semi", maintain_order="left")
+def _parts(
+    lake: Lake, buckets: Sequence[int], users: pl.DataFrame, max_bookings: int
+) -> Iterator[tuple[pl.DataFrame, UserRange]]:
+    """The users in parts of about this number of bookings, each with the range of its ids."""
+    bookings, all_users = (sum(lake.rows(table, bucket) for bucket in buckets) for table in (TRANSACTION_TAGS, USERS))
+    if bookings <= max_bookings:
+        yield users, ALL_USERS
+        return
+    for part in users.sort("user").iter_slices(max(1, max_bookings * all_users // bookings)):
+        yield part, UserRange(part["user"][0], part["user"][-1])
+
+
+def _tags(lake: Lake, buckets: Sequence[int], users: pl.DataFrame, ids: UserRange) -> Iterator[NewResult]:
+    tag_rows = lake.read(TRANSACTION_TAGS, buckets, users=ids).join(users, on="user", how="semi", maintain_order="left")
     for (user, revision), of_user in tag_rows.group_by("user", "revision", maintain_order=True):
         yield NewResult(UUID(str(user)), tags.NAME, int(str(revision)), tags.encode(of_user))
 
 
-def _documents(lake: Lake, buckets: Sequence[int], users: pl.DataFrame, base_url: str) -> Iterator[NewResult]:
+def _documents(lake: Lake, buckets: Sequence[int], users: pl.DataFrame, ids: UserRange, base_url: str) -> Iterator[NewResult]:
     frames = {
-        name: lake.read(table, buckets).join(users, on="user", how="semi", maintain_order="left")
+        name: lake.read(table, buckets, users=ids).join(users, on="user", how="semi", maintain_order="left")
         for name, table in ANALYSES.items()
     }
     states = {user: (revision, as_of) for user, revision, as_of in users.iter_rows()}

@@ -27,7 +27,7 @@ from warehouse.lake.tables import TRANSACTIONS
 from warehouse.settings import Settings
 
 Buckets = Sequence[int]
-MAX_GROUP_BOOKINGS = 500_000
+MAX_GROUP_BOOKINGS = export.MAX_BOOKINGS
 """Bookings per call: at this size the fixed cost of a call is a tenth of its work, and its memory about a gibibyte."""
 
 
@@ -47,29 +47,54 @@ def export_buckets(buckets: Buckets, *, everything: bool = False) -> dict[int, E
     context = _context()
     with context.database.locking_buckets(buckets):
         return {
-            bucket: export.export_bucket(context.database, context.lake, bucket, context.settings.buckets, everything=everything)
+            bucket: export.export_bucket(
+                context.database,
+                context.lake,
+                bucket,
+                context.settings.buckets,
+                everything=everything,
+                max_bookings=context.settings.piece_bookings,
+            )
             for bucket in buckets
         }
 
 
 def tag_buckets(buckets: Buckets, *, everything: bool = False) -> dict[int, BucketTagging]:
     context = _context_with_models()
+    small, large, limit = _by_size(context, buckets)
+    taggers = (tags.tagger(), tags.own_taggers())
     with context.database.locking_buckets(buckets):
-        return analyse.tag_buckets(context.lake, buckets, tags.tagger(), tags.own_taggers(), everything=everything)
+        taggings = analyse.tag_buckets(context.lake, small, *taggers, everything=everything) if small else {}
+        return taggings | {
+            bucket: analyse.tag_in_pieces(context.lake, bucket, *taggers, max_bookings=limit, everything=everything)
+            for bucket in large
+        }
 
 
 def analyse_buckets(buckets: Buckets, *, everything: bool = False) -> dict[int, BucketAnalysis]:
     context = _context_with_models()
     versions = _analysis_versions(context)
+    small, large, limit = _by_size(context, buckets)
     with context.database.locking_buckets(buckets):
-        return analyse.analyse_buckets(context.lake, buckets, *versions, everything=everything)
+        analyses = analyse.analyse_buckets(context.lake, small, *versions, everything=everything) if small else {}
+        return analyses | {
+            bucket: analyse.analyse_in_pieces(context.lake, bucket, *versions, max_bookings=limit, everything=everything)
+            for bucket in large
+        }
 
 
 def publish_buckets(buckets: Buckets) -> dict[int, PublishCounts]:
     context = _context()
     settings = context.settings
     with context.database.locking_buckets(buckets):
-        return publish.publish_buckets(context.database, context.lake, buckets, settings.buckets, settings.base_url)
+        return publish.publish_buckets(
+            context.database,
+            context.lake,
+            buckets,
+            settings.buckets,
+            settings.base_url,
+            max_bookings=settings.piece_bookings,
+        )
 
 
 def replay_buckets(
@@ -80,6 +105,13 @@ def replay_buckets(
         bucket: landing.replay(context, landing.pieces_of(context.lake, [bucket], since), everything=everything, until=until)
         for bucket in buckets
     }
+
+
+def _by_size(context: Context, buckets: Buckets) -> tuple[list[int], list[int], int]:
+    """The buckets that are worked on as a whole, those that are worked on piece by piece, and the bookings of a piece."""
+    limit = context.settings.piece_bookings
+    large = [bucket for bucket in buckets if context.lake.rows(TRANSACTIONS, bucket) > limit]
+    return [bucket for bucket in buckets if bucket not in large], large, limit
 
 
 def _analysis_versions(context: Context) -> tuple[str, dict[str, str]]:
@@ -112,7 +144,11 @@ def run_on_buckets(task: Any, buckets: Buckets, on_progress: OnProgress | None =
     results = dict(look(_context_with_models(), buckets)) if look and buckets else {}
     due_buckets = [bucket for bucket in buckets if bucket not in results]
     sizes = {bucket: _context().lake.rows(TRANSACTIONS, bucket) for bucket in due_buckets}
-    groups = group_buckets(sizes, workers(Settings())) if task in GROUPED_TASKS else [(bucket,) for bucket in due_buckets]
+    groups = (
+        group_buckets(sizes, workers(Settings()), Settings().piece_bookings)
+        if task in GROUPED_TASKS
+        else [(bucket,) for bucket in due_buckets]
+    )
     work = partial(task, **options)
     failures = _run_groups(work, groups, results, on_progress)
     single_buckets = [(bucket,) for failure in failures if len(failure.item) > 1 for bucket in failure.item]
@@ -139,12 +175,12 @@ def _run_groups(
     return []
 
 
-def group_buckets(bookings: Mapping[int, int], among: int) -> list[Buckets]:
-    """The buckets in groups of about equal bookings, at most `MAX_GROUP_BOOKINGS` each, with the same number of groups for each
+def group_buckets(bookings: Mapping[int, int], among: int, max_bookings: int = MAX_GROUP_BOOKINGS) -> list[Buckets]:
+    """The buckets in groups of about equal bookings, at most `max_bookings` each, with the same number of groups for each
     worker.
     """
     whole = max(1, sum(bookings.values()))
-    pieces = ceil(whole / MAX_GROUP_BOOKINGS / among) * among
+    pieces = ceil(whole / max_bookings / among) * among
     ends = accumulate(bookings.values())
     place = {bucket: (end - size / 2) * pieces // whole for (bucket, size), end in zip(bookings.items(), ends, strict=True)}
     return [tuple(piece) for _, piece in groupby(bookings, place.__getitem__)]

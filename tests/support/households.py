@@ -44,7 +44,7 @@ class Settled:
 
     def admin(self) -> psycopg.Connection[tuple[Any, ...]]:
         """A connection that no row-level security holds."""
-        return psycopg.connect(_admin(self.where))
+        return psycopg.connect(admin_address(self.where))
 
 
 @contextmanager
@@ -132,11 +132,12 @@ def _copy(where: Addresses, bookings: pl.DataFrame, tenant: str) -> None:
     )
     out = io.BytesIO()
     frame.write_csv(out, include_header=False)
-    with psycopg.connect(_admin(where)) as connection, connection.cursor() as cursor:
+    with psycopg.connect(admin_address(where)) as connection, connection.cursor() as cursor:
         with cursor.copy(f"COPY transactions ({', '.join(frame.columns)}) FROM STDIN (FORMAT csv)") as copy:
             copy.write(out.getvalue())
         cursor.execute("ANALYZE transactions")
 
 
-def _admin(where: Addresses) -> str:
+def admin_address(where: Addresses) -> str:
+    """The address of the server for its superuser."""
     return make_url(where.migration).set(username="postgres").render_as_string(hide_password=False)

@@ -6,7 +6,8 @@ rows; `warehouse/lake/sql.py` answers queries.
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
@@ -17,7 +18,7 @@ import polars as pl
 from analytics.frames import checked
 from warehouse.errors import Invalid
 from warehouse.lake import parquet
-from warehouse.lake.parquet import Footer, LakeTable
+from warehouse.lake.parquet import ALL_USERS, Footer, LakeTable, PieceEncoder, UserRange
 from warehouse.lake.storage import Storage, retry_read
 
 MAX_BUCKETS = 1000
@@ -25,6 +26,8 @@ MAX_BUCKETS = 1000
 STATISTICS = pl.Schema([("bucket", pl.Int64), ("rows", pl.Int64), ("bytes", pl.Int64), ("written_at", pl.Datetime("us", "UTC"))])
 BUCKET_COUNT_FILE = "buckets.txt"
 """Holds the number of buckets of this lake."""
+SPLIT_FILE = "splitting.txt"
+"""Exists while the buckets of this lake are being split; `warehouse/lake/splitting.py` writes it."""
 COMPACTED_PREFIX = "compacted."
 """Of the names of compacted files. No piece has a dot in its name."""
 _FOLDER = re.compile(r"[^/]+/(slot=[^/]+/)?bucket=(?P<bucket>\d{3})")
@@ -64,11 +67,13 @@ class Lake:
     def prepare(self, buckets: int) -> None:
         """Creates the folder if it is missing. The number of buckets is fixed then, since files are found by it."""
         self.storage.prepare()
+        if (split := self.storage.read_text(SPLIT_FILE)) is not None:
+            raise Invalid(f"this lake is being split: end that with 'kontor buckets split --into {split.split()[1]}'")
         bucket_count = self.storage.read_text(BUCKET_COUNT_FILE) or self.storage.put_if_absent(BUCKET_COUNT_FILE, str(buckets))
         if bucket_count != str(buckets):
             raise Invalid(
-                f"this lake was begun with {bucket_count} buckets, KONTOR_BUCKETS says {buckets}: set it back, or choose another "
-                "KONTOR_LAKE and backfill it"
+                f"this lake has {bucket_count} buckets, KONTOR_BUCKETS says {buckets}: set it to {bucket_count}; "
+                "'kontor buckets split' makes more of them"
             )
 
     def check(self) -> None:
@@ -77,11 +82,15 @@ class Lake:
 
     def write(self, table: LakeTable, bucket: int, frame: pl.DataFrame, about: Mapping[str, str]) -> WriteSummary:
         """Replaces the rows of a bucket. `about` says what they were computed from, and can be read without them."""
-        path = part_path(table, bucket)
-        content = parquet.encode(checked(frame, table.schema), about)
-        with self.storage.lock(path.rpartition("/")[0]):
-            self.storage.put(path, content)
-        return WriteSummary(frame.height, len(content))
+        with self.writing(table, bucket) as writer:
+            writer.add(frame)
+            return writer.finish(about)
+
+    @contextmanager
+    def writing(self, table: LakeTable, bucket: int) -> Iterator["BucketWriter"]:
+        """Replaces the rows of a bucket by rows that come in pieces, once the writer has finished."""
+        with PieceEncoder(table.schema) as encoder:
+            yield BucketWriter(self.storage, table, bucket, encoder)
 
     def about(self, table: LakeTable, bucket: int) -> dict[str, str]:
         """The `about` with which a bucket was written; empty where there is no file."""
@@ -103,13 +112,33 @@ class Lake:
         with self.storage.lock(path.rpartition("/")[0]):
             return bool(self.storage.remove(path))
 
-    def read(self, table: LakeTable, buckets: Iterable[int] | None = None, columns: Sequence[str] | None = None) -> pl.DataFrame:
-        """The rows of some buckets or of all, sorted by bucket; those of a landing by slot. No rows where there is no file."""
+    def read(
+        self,
+        table: LakeTable,
+        buckets: Iterable[int] | None = None,
+        columns: Sequence[str] | None = None,
+        users: UserRange = ALL_USERS,
+    ) -> pl.DataFrame:
+        """The rows of some buckets or of all, sorted by bucket; those of a landing by slot. No rows where there is no file. Of a
+        range of users only the parts of files that may have some are read.
+        """
         numbers = None if buckets is None else frozenset(buckets)
         names = table.schema.names() if columns is None else columns
         return retry_read(
-            lambda: parquet.read(self.storage, [file.path for file in self.files(table, buckets=numbers)], table, names)
+            lambda: parquet.read(self.storage, [file.path for file in self.files(table, buckets=numbers)], table, names, users)
         )
+
+    def user_ranges(self, table: LakeTable, bucket: int, max_rows: int) -> list[UserRange]:
+        """All users in ranges with about this number of rows of a table in a bucket; a user is never divided."""
+        if self.rows(table, bucket) <= max_rows:
+            return [ALL_USERS]
+        path = part_path(table, bucket)
+        users = retry_read(
+            lambda: parquet.scan(self.storage, [path], table.schema).group_by("user").len().collect(engine="streaming")
+        ).sort("user")
+        numbered = users.with_columns(range=(pl.col("len").cum_sum() - pl.col("len")) // max_rows)
+        lasts = numbered.group_by("range", maintain_order=True).agg(pl.col("user").last())["user"]
+        return ranges_until(lasts.to_list())
 
     def scan(self, table: LakeTable) -> pl.LazyFrame:
         """All rows of a table, lazily. Only the columns have been checked."""
@@ -199,6 +228,36 @@ class Lake:
     def footer(self, file: File) -> Footer:
         """The footer of a file."""
         return parquet.footer(self.storage, file.path)
+
+
+@dataclass(frozen=True)
+class BucketWriter:
+    """Takes the rows of a bucket in pieces."""
+
+    _storage: Storage
+    _table: LakeTable
+    _bucket: int
+    _encoder: PieceEncoder
+
+    def add(self, frame: pl.DataFrame) -> int:
+        """Adds rows after those before; returns their number."""
+        self._encoder.add(checked(frame, self._table.schema))
+        return frame.height
+
+    def finish(self, about: Mapping[str, str]) -> WriteSummary:
+        """Replaces the file of the bucket."""
+        path = part_path(self._table, self._bucket)
+        content = self._encoder.encode(about)
+        with self._storage.lock(path.rpartition("/")[0]):
+            self._storage.put(path, content)
+        return WriteSummary(self._encoder.rows, len(content))
+
+
+def ranges_until(lasts: Sequence[str]) -> list[UserRange]:
+    """All users in ranges that end with these, the last one open."""
+    after = [f"{last}!" for last in lasts[:-1]]  # the first text behind an id that no other id comes before
+    firsts = [ALL_USERS.first, *after]
+    return [UserRange(first, last) for first, last in zip(firsts, [*lasts[:-1], ALL_USERS.last], strict=True)]
 
 
 def part_path(table: LakeTable, bucket: int) -> str:

@@ -6,7 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import TracebackType
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -20,6 +23,8 @@ GROUP_ROWS = 262_144
 maxima are written only for files of several groups: users are spread over files, so that no file can be skipped."""
 ZSTD_LEVEL = 1
 """Takes a quarter less time to write than the default level, and the files are no larger."""
+MAX_ROWS_AT_ONCE = 4 * GROUP_ROWS
+"""Tables with more rows are written group by group, so that their memory does not grow with them."""
 MIN_NUMBERED_ROWS, MIN_REPETITIONS = 16_384, 16
 """From this many rows on, and with each text this often in a group of rows, numbering texts here is quicker than in Polars."""
 READ_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
@@ -55,6 +60,16 @@ class Footer:
     """Of a compacted file: its pieces in order, each with its number of rows."""
 
 
+class UserRange(NamedTuple):
+    """Users by the first and the last of their ids as texts, both included."""
+
+    first: str
+    last: str
+
+
+ALL_USERS = UserRange("", "~")
+
+
 def encode(frame: pl.DataFrame, about: Mapping[str, str], pieces: Sequence[tuple[str, int]] = ()) -> bytes:
     """The frame as Parquet. Equal frames give equal bytes, on any machine with the same Polars."""
     metadata = {_TYPES: _types(tuple(frame.schema.items()))} | {f"{_ABOUT}{key}": about[key] for key in sorted(about)}
@@ -70,6 +85,55 @@ def encode(frame: pl.DataFrame, about: Mapping[str, str], pieces: Sequence[tuple
         metadata=metadata,
     )
     return content.getvalue()
+
+
+class PieceEncoder:
+    """The bytes of a table whose rows come in pieces, in memory that depends neither on their number nor on that of the rows. The
+    bytes do not depend on how the rows were cut.
+    """
+
+    def __init__(self, schema: pl.Schema) -> None:
+        self.rows = 0
+        self._frames = [schema.to_frame()]
+        self._folder: TemporaryDirectory[str] | None = None
+        self._paths: list[str] = []
+
+    def __enter__(self) -> "PieceEncoder":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    def add(self, frame: pl.DataFrame) -> None:
+        """Takes the next rows."""
+        self.rows += frame.height
+        self._frames.append(frame)
+        if self.rows > MAX_ROWS_AT_ONCE:
+            self._spill()
+
+    def encode(self, about: Mapping[str, str]) -> bytes:
+        """All rows as Parquet."""
+        if self._folder is None:
+            return encode(pl.concat(self._frames), about)
+        path = Path(self._folder.name) / "whole.parquet"
+        pl.scan_parquet(self._paths, glob=False).sink_parquet(
+            path,
+            compression="zstd",
+            compression_level=ZSTD_LEVEL,
+            statistics=True,
+            row_group_size=GROUP_ROWS,
+            metadata={f"{_ABOUT}{key}": about[key] for key in sorted(about)},
+            engine="streaming",
+        )
+        return path.read_bytes()
+
+    def _spill(self) -> None:
+        """Puts what is held in memory on the disk."""
+        self._folder = self._folder or TemporaryDirectory(prefix="kontor-pieces-")
+        self._paths.append(f"{self._folder.name}/{len(self._paths):06}.parquet")
+        pl.concat(self._frames).write_parquet(self._paths[-1], compression="lz4")
+        self._frames = [self._frames[0].clear()]
 
 
 def _numbered(frame: pl.DataFrame) -> pl.DataFrame:
@@ -128,10 +192,17 @@ def scan(storage: Storage, paths: Sequence[str], schema: pl.Schema) -> pl.LazyFr
     return pl.scan_parquet(sources, schema=schema, hive_partitioning=False, glob=False)
 
 
-def read(storage: Storage, paths: Sequence[str], table: LakeTable, columns: Sequence[str]) -> pl.DataFrame:
-    """The same, read. If that fails, the error names the file that is damaged."""
+def read(
+    storage: Storage, paths: Sequence[str], table: LakeTable, columns: Sequence[str], users: UserRange = ALL_USERS
+) -> pl.DataFrame:
+    """The same, read, of all users or of some. If that fails, the error names the file that is damaged."""
+    rows = scan(storage, paths, table.schema)
     try:
-        frame = scan(storage, paths, table.schema).select(columns).collect()
+        frame = (
+            (rows if users == ALL_USERS else rows.filter(pl.col("user").is_between(pl.lit(users.first), pl.lit(users.last))))
+            .select(columns)
+            .collect()
+        )
     except FileNotFoundError:
         raise
     except READ_ERRORS:

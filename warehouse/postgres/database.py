@@ -29,6 +29,8 @@ from warehouse import patience
 from warehouse.errors import Busy, DatabaseUnavailable, NameTaken
 from warehouse.postgres.tables import Base, Tenant
 
+APPLICATION = "kontor"
+"""The name of our connections in the lists of the server."""
 PAUSE_SECONDS = 0.1
 SHORT_LOCK_TIMEOUT = "50ms"
 CONNECTION_ERRORS = (OperationalError, PoolExhausted)
@@ -109,7 +111,7 @@ class Database:
             max_overflow=0,
             pool_timeout=max(wait_seconds, 1),
             hide_parameters=True,
-            connect_args={"connect_timeout": CONNECT_TIMEOUT_SECONDS, "application_name": "kontor", "options": options},
+            connect_args={"connect_timeout": CONNECT_TIMEOUT_SECONDS, "application_name": APPLICATION, "options": options},
         )
         self._snapshot_engine = self._engine.execution_options(isolation_level="REPEATABLE READ")
 

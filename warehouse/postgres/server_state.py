@@ -7,13 +7,17 @@ from dataclasses import dataclass
 
 from sqlalchemy import text
 
-from warehouse.postgres.database import Owner
+from warehouse.postgres.database import APPLICATION, Owner
 
 STATE = text(
     "SELECT pg_database_size(current_database()), current_setting('max_connections')::integer, "
     "count(*) FILTER (WHERE datid IS NOT NULL AND usesysid IS NOT NULL), "
     "coalesce(extract(epoch FROM now() - min(xact_start) "
     "FILTER (WHERE datname = current_database() AND pid <> pg_backend_pid())), 0) FROM pg_stat_activity"
+)
+OTHERS = text(
+    "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = :name "
+    "AND pid <> pg_backend_pid()"
 )
 BOUND = text("SELECT set_config('statement_timeout', :milliseconds, true)")
 
@@ -39,3 +43,8 @@ def read(owner: Owner) -> ServerState:
 def bound_statements(owner: Owner, seconds: float) -> None:
     """Ends every statement of this transaction that takes longer."""
     owner.session.execute(BOUND, {"milliseconds": str(int(seconds * 1000))})
+
+
+def count_others(owner: Owner) -> int:
+    """The connections of our programs beside this one. The owner is the operator."""
+    return int(owner.session.execute(OTHERS, {"name": APPLICATION}).scalar_one())

@@ -5,7 +5,7 @@ An access has one fetch at a time, identified by `fetch_id`; only a worker that 
 starting another fetch, makes the id void, and with it every late answer.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -34,6 +34,13 @@ NEVER_FETCHED = datetime(1970, 1, 1, tzinfo=UTC)
 def visible(owner: Owner) -> Sequence[Access]:
     """The accesses of the user in the order of their creation, without those that have expired and are not deleted yet."""
     return owner.session.scalars(_alive(owner).order_by(Access.created_at, Access.id)).all()
+
+
+def complete_users(owner: Owner, key: str, users: Collection[UUID]) -> set[UUID]:
+    """Those of these users whose access of this name was fetched completely at least once."""
+    statement = _alive(owner).with_only_columns(Access.user_id)
+    is_complete = (Access.key == key, Access.status == COMPLETE, Access.user_id.in_(users))
+    return set(owner.session.scalars(statement.where(*is_complete)))
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """The store of users: creation, deactivation, reactivation."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from uuid import UUID
 
 from sqlalchemy import delete, func, select, update
@@ -51,6 +51,12 @@ def find(owner: Owner, user_id: UUID, *, include_inactive: bool = False) -> User
 def find_by_name(owner: Owner, username: str) -> User | None:
     """The user of this name, active or not; case and surrounding blanks make no difference."""
     return owner.session.scalar(owner.rows(User).where(User.username_key == naming.username_key(username)))
+
+
+def ids_by_name(owner: Owner, names: Collection[str]) -> dict[str, UUID]:
+    """The ids of those of these names that are users of the tenant, active or not; names as they are stored."""
+    statement = owner.rows(User).with_only_columns(User.username, User.id)
+    return dict(owner.session.execute(statement.where(User.username.in_(names))).tuples().all())
 
 
 def lock_corrections(owner: Owner) -> None:

@@ -1,6 +1,7 @@
 """Simulated households as customers of the demo bank: `household1`, `household2`, … each different and always the same.
 
-The bookings of a household are those of the simulator up to the day of the fetch; later days add to them.
+The bookings of a household are those of the simulator up to the day of the fetch; later days add to them. `household1since202605`
+is the same household, of which the bank has bookings since that month only.
 """
 
 import re
@@ -8,7 +9,7 @@ from collections.abc import Mapping
 from datetime import date
 from decimal import Decimal
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from schwifty import IBAN
 
@@ -20,9 +21,7 @@ from pipelines.banks.demo.histories import PAYING_CATEGORIES, START, Customer, D
 if TYPE_CHECKING:
     import polars as pl
 
-    from models.simulator import Corpus
-
-USER_ID = re.compile(r"household([1-9][0-9]{0,5})")
+USER_ID = re.compile(r"household(?P<number>[1-9][0-9]{0,5})(since(?P<year>20[0-9]{2})(?P<month>0[1-9]|1[0-2]))?")
 SEED = 2026
 HORIZON_MONTHS = 96
 """Households are simulated for this long at once, so that bookings that were told never change."""
@@ -38,19 +37,37 @@ RESERVE_CENTS = 50_000
 """The lowest balance that an account ever has."""
 
 
+class Login(NamedTuple):
+    """A household by its number, and the first day of its bookings at the bank."""
+
+    number: int
+    first: date
+
+
+class Life(NamedTuple):
+    """The bookings and products of a household."""
+
+    transactions: "pl.DataFrame"
+    products: "pl.DataFrame"
+
+
+LIVES: dict[int, Life] = {}
+"""The households that were simulated in advance, by number."""
+
+
 class SimulatedHouseholds:
     """Histories of the household simulator."""
 
     def find(self, user_id: str) -> Customer | None:
         """The customer with this user id."""
-        match = USER_ID.fullmatch(user_id)
-        return _customer(user_id, int(match[1])) if match else None
+        login = _login(user_id)
+        return _customer(user_id, login) if login else None
 
     def bookings(self, customer: Customer, as_of: date) -> Mapping[str, "pl.DataFrame"]:
         """By product key, all bookings as the bank tells them on a day."""
         import polars as pl
 
-        whole = _by_product(_number(customer))
+        whole = _by_product(_login_of(customer))
         frames = {account.product.key: whole[account.product.key] for account in customer.accounts}
         return {key: frame.filter(pl.col("booked_on") <= as_of) for key, frame in frames.items()}
 
@@ -61,38 +78,70 @@ class SimulatedHouseholds:
         return {key: _fund(int(bookings[key]["amount_cents"].sum())) for key in depots}
 
 
-def _number(customer: Customer) -> int:
-    match = USER_ID.fullmatch(customer.user_id)
-    if match is None:
-        raise ValueError("not a household")  # only `find` makes these customers
-    return int(match[1])
+def user_id_of(number: int, since: date | None = None) -> str:
+    """The user id of a household at the bank, which has its bookings since the month of a day."""
+    return f"household{number}" + (f"since{since:%Y%m}" if since else "")
 
 
-@lru_cache(maxsize=8)
-def _life(number: int) -> "Corpus":
+def simulate_in_advance(numbers: range) -> None:
+    """Simulates households together, which takes a small part of the time that each alone would; forgets those before."""
     from models.simulator import simulate
 
-    return simulate(1, SEED, START, HORIZON_MONTHS, first_user=number)
+    world = simulate(len(numbers), SEED, START, HORIZON_MONTHS, first_user=numbers.start)
+    transactions = world.transactions.partition_by("user", maintain_order=True, as_dict=True)
+    products = world.products.partition_by("user", maintain_order=True, as_dict=True)
+    LIVES.clear()
+    LIVES.update(
+        (int(str(user).removeprefix("u")), Life(transactions.get((user,), world.transactions.clear()), of_user))
+        for (user,), of_user in products.items()
+    )
+
+
+def _login(user_id: str) -> Login | None:
+    match = USER_ID.fullmatch(user_id)
+    if match is None:
+        return None
+    return Login(int(match["number"]), date(int(match["year"]), int(match["month"]), 1) if match["year"] else START)
+
+
+def _login_of(customer: Customer) -> Login:
+    login = _login(customer.user_id)
+    if login is None:
+        raise ValueError("not a household")  # only `find` makes these customers
+    return login
+
+
+def _life(number: int) -> Life:
+    return LIVES.get(number) or _single_life(number)
 
 
 @lru_cache(maxsize=8)
-def _by_product(number: int) -> dict[str, "pl.DataFrame"]:
+def _single_life(number: int) -> Life:
+    from models.simulator import simulate
+
+    world = simulate(1, SEED, START, HORIZON_MONTHS, first_user=number)
+    return Life(world.transactions, world.products)
+
+
+@lru_cache(maxsize=8)
+def _by_product(login: Login) -> dict[str, "pl.DataFrame"]:
     """The bookings of each product, the oldest first, by the product's key at the bank."""
     import polars as pl
 
     from analytics.frames import BOOKINGS
 
-    life = _life(number)
-    settled = life.transactions.with_columns(pending=False).sort("booked_on", maintain_order=True)
+    life = _life(login.number)
+    settled = life.transactions.filter(pl.col("booked_on") >= login.first).with_columns(pending=False)
+    settled = settled.sort("booked_on", maintain_order=True)
     return {
         _key(row): settled.filter(pl.col("product") == row["product"]).select(BOOKINGS.names())
         for row in life.products.iter_rows(named=True)
     }
 
 
-def _customer(user_id: str, number: int) -> Customer:
-    rows = _life(number).products.iter_rows(named=True)
-    accounts = tuple(_account(row, _by_product(number)[_key(row)]) for row in rows)
+def _customer(user_id: str, login: Login) -> Customer:
+    rows = _life(login.number).products.iter_rows(named=True)
+    accounts = tuple(_account(row, _by_product(login)[_key(row)]) for row in rows)
     return Customer(user_id, accounts, methods=(security.PUSH, security.APP), media=(security.PHONE_APP,))
 
 

@@ -1,0 +1,254 @@
+"""Cost per user against users: one house that grows by simulated households, from the demo bank to served results.
+
+At each size the new households are loaded (`kontor simulate --into`: users, accesses, fetches, landing, ledger), then everything
+is exported, tagged, analysed and published anew. Cost is processor time of our processes as well as wall time, since other
+programs may want the same cores. The memory is the most that any of our processes held, PostgreSQL apart.
+"""
+
+import analytics  # noqa: F401, I001  before Polars
+
+import json
+import os
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, date, datetime
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+from uuid import UUID
+
+import psutil
+import psycopg
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from tests.support.databases import migrated_database
+from tests.support.households import admin_address
+from warehouse.errors import KontorError
+from warehouse.postgres.database import Database
+from warehouse.secrets.vault import Vault, create_ring
+from warehouse.settings import Settings
+from warehouse.stores.provisioning import create_tenant
+
+SIZES = "2000,8000,20000"
+MAX_GROWTH, MAX_MEBIBYTES = 1.15, 2048
+STEPS = ("load", "export", "tags", "analyses", "publish")
+LOOK_SECONDS = 0.2
+RESULTS = Path(__file__).resolve().parents[2] / "bench" / "scale.json"
+PICTURE = Path("docs/images/scale.png")
+
+
+class Missed(KontorError):
+    """Cost per user or memory have grown beyond their bars."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a step took: the users of whom it did something, seconds, seconds of processors, and the most that a process held."""
+
+    users: int
+    seconds: float
+    processors: float
+    mebibytes: float
+
+    @property
+    def milliseconds(self) -> float:
+        """Of wall time for each user."""
+        return 1000 * self.seconds / self.users
+
+
+@dataclass(frozen=True)
+class Size:
+    """The measured steps with this number of users."""
+
+    users: int
+    bookings: int
+    steps: dict[str, Step]
+
+    @property
+    def milliseconds(self) -> float:
+        """Of wall time for each user, all steps together."""
+        return sum(step.milliseconds for step in self.steps.values())
+
+    @property
+    def processor_milliseconds(self) -> float:
+        """The same of processor time."""
+        return sum(1000 * step.processors / step.users for step in self.steps.values())
+
+    @property
+    def mebibytes(self) -> float:
+        """The most that a process held in any step."""
+        return max(step.mebibytes for step in self.steps.values())
+
+
+def main(
+    users: Annotated[str, typer.Option(help="Numbers of users, rising, separated by commas.")] = SIZES,
+    months: Annotated[int, typer.Option(min=1, max=36, help="Months of bookings of each household.")] = 36,
+    buckets: Annotated[int, typer.Option(min=1, help="Buckets of the house.")] = 64,
+    engine: Annotated[str, typer.Option(help="Engine: inline, processes or dask.")] = "inline",
+    picture: Annotated[Path, typer.Option(help="Where the picture is drawn.")] = PICTURE,
+    results: Annotated[Path, typer.Option(help="Where the figures are written.")] = RESULTS,
+    strict: Annotated[bool, typer.Option("--strict", help="Fail if a bar is missed.")] = False,
+) -> None:
+    """Measures, shows, draws and writes the results."""
+    console, measured = Console(), []
+    numbers = sorted(int(number) for number in users.split(","))
+    with tempfile.TemporaryDirectory(prefix="kontor-scale-") as folder:
+        for size in measure(Path(folder), numbers, months, buckets=buckets, engine=engine):
+            measured.append(size)
+            console.print(f"{size.users:,} users: {size.milliseconds:.0f} ms each, {size.mebibytes:,.0f} MiB", highlight=False)
+    console.print(table(measured, months, engine))
+    results.parent.mkdir(parents=True, exist_ok=True)
+    facts = {"date": datetime.now(UTC).isoformat(timespec="seconds"), "months": months, "buckets": buckets, "engine": engine}
+    results.write_text(json.dumps(facts | {"sizes": [asdict(size) for size in measured]}, indent=2) + "\n")
+    draw(measured, months, picture)
+    misses = misses_of(measured)
+    for miss in misses:
+        console.print(f"[red]{miss}[/]", highlight=False)
+    if misses and strict:
+        raise Missed("; ".join(misses))
+
+
+def measure(folder: Path, users: list[int], months: int, *, buckets: int = 64, engine: str = "inline") -> Iterator[Size]:
+    """A house in a folder that grows to each of these numbers of users, measured at each."""
+    settings = Settings(_env_file=None, home=folder / "home")
+    with migrated_database(settings) as where:
+        create_ring(settings.keys_path)
+        told = {"HOME": str(settings.home), "DATABASE_URL": where.service, "BUCKETS": str(buckets), "ENGINE": engine}
+        with _environment({f"KONTOR_{name}": value for name, value in told.items()}):
+            settings = Settings(_env_file=None)
+            database = Database(where.service, pool=1)
+            with database.operating() as operator:
+                tenant = create_tenant(operator, Vault(settings), "scale", datetime.now(UTC), regulated=True).tenant.id
+            database.close()
+            since, before = _first_day(datetime.now(UTC).date(), months), 0
+            with psycopg.connect(admin_address(where), autocommit=True) as admin:
+                for number in users:
+                    yield _measured(admin, settings, tenant, since, before, number)
+                    before = number
+
+
+def _measured(
+    admin: psycopg.Connection[tuple[Any, ...]], settings: Settings, tenant: UUID, since: date, before: int, users: int
+) -> Size:
+    """The steps of a house that has grown to this number of users."""
+    from pipelines import simulated_users
+    from pipelines.results import live, tasks
+
+    live.prepare()
+    everyone = range(settings.buckets)
+
+    def load() -> None:
+        list(simulated_users.load(tenant, users, since, settings))
+
+    def anew(task: Callable[..., object], **options: Any) -> Callable[[], object]:
+        return partial(tasks.run_on_buckets, task, everyone, **options)
+
+    steps = {"load": step(load, users - before)}
+    admin.execute("ANALYZE")
+    admin.execute("TRUNCATE results")
+    ways = {
+        "export": anew(tasks.export_buckets, everything=True),
+        "tags": anew(tasks.tag_buckets, everything=True),
+        "analyses": anew(tasks.analyse_buckets, everything=True),
+        "publish": anew(tasks.publish_buckets),
+    }
+    steps |= {name: step(way, users) for name, way in ways.items()}
+    row = admin.execute("SELECT (SELECT count(*) FROM transactions), (SELECT count(DISTINCT user_id) FROM results)").fetchone()
+    if row is None or row[1] != users:
+        raise Missed(f"{users} users were loaded, results of {row and row[1]} are served")
+    return Size(users, row[0], steps)
+
+
+def _first_day(today: date, months: int) -> date:
+    """The first day of the earliest of this number of months, of which the last one is the current one."""
+    month = today.year * 12 + today.month - months
+    return date(month // 12, month % 12 + 1, 1)
+
+
+def step(work: Callable[[], object], users: int) -> Step:
+    """What some work for these users takes."""
+    ours, over, held = psutil.Process(), threading.Event(), [0.0]
+    spent: dict[int, float] = {}
+
+    def look() -> None:
+        while True:
+            for process in (ours, *ours.children(recursive=True)):
+                try:
+                    if process.name() != "postgres":
+                        held[0] = max(held[0], process.memory_info().rss / 2**20)
+                        spent[process.pid] = sum(process.cpu_times()[:2])
+                except psutil.NoSuchProcess:  # it has ended meanwhile
+                    continue
+            if over.wait(LOOK_SECONDS):
+                return
+
+    thread = threading.Thread(target=look)
+    before, begun = sum(ours.cpu_times()[:2]), time.perf_counter()
+    thread.start()
+    try:
+        work()
+    finally:
+        over.set()
+        thread.join()
+    return Step(users, time.perf_counter() - begun, sum(spent.values()) - before, held[0])
+
+
+def misses_of(measured: list[Size]) -> list[str]:
+    """What has grown beyond its bar from the first to the last size."""
+    first, last = measured[0], measured[-1]
+    growth = last.processor_milliseconds / first.processor_milliseconds
+    misses = [f"processor time per user grew to {growth:.2f} times that of {first.users:,} users"] if growth > MAX_GROWTH else []
+    growth = last.milliseconds / first.milliseconds
+    misses += [f"time per user grew to {growth:.2f} times that of {first.users:,} users"] if growth > MAX_GROWTH else []
+    return misses + [f"{size.users:,} users: {size.mebibytes:,.0f} MiB" for size in measured if size.mebibytes > MAX_MEBIBYTES]
+
+
+def table(measured: list[Size], months: int, engine: str) -> Table:
+    """Milliseconds for each user by step, and memory."""
+    shown = Table(title=f"Cost per user, {months} months of bookings, engine {engine}", title_justify="left")
+    columns = ("users", "bookings", *(f"{name}, ms" for name in STEPS), "all, ms", "processors, ms", "most memory, MiB")
+    for column in columns:
+        shown.add_column(column, justify="right")
+    for size in measured:
+        each = (f"{size.steps[name].milliseconds:.1f}" for name in STEPS)
+        sums = (f"{size.milliseconds:.1f}", f"{size.processor_milliseconds:.1f}", f"{size.mebibytes:,.0f}")
+        shown.add_row(f"{size.users:,}", f"{size.bookings:,}", *each, *sums)
+    return shown
+
+
+def draw(measured: list[Size], months: int, path: Path) -> None:
+    """The picture: cost per user by step against users."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    picture = Figure(figsize=(7, 4), layout="constrained")
+    axes = picture.subplots()
+    users = [size.users for size in measured]
+    axes.stackplot(users, *([size.steps[name].milliseconds for size in measured] for name in STEPS), labels=STEPS, alpha=0.8)
+    axes.plot(users, [size.processor_milliseconds for size in measured], "k--", marker="o", label="processor time of all steps")
+    axes.set(xlabel="users", ylabel=f"ms for each user, {months} months of bookings", ylim=(0, None), xticks=users)
+    axes.legend(loc="lower right")
+    FigureCanvasAgg(picture)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    picture.savefig(path, format="png", dpi=96, metadata={"Software": None})
+
+
+@contextmanager
+def _environment(values: dict[str, str]) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
+
+
+if __name__ == "__main__":
+    typer.run(main)
