@@ -25,6 +25,7 @@ from uuid import UUID
 
 import procrastinate
 import structlog
+import uvloop
 from procrastinate import exceptions, jobs, retry
 
 from pipelines import shared_models, tombstones
@@ -38,6 +39,7 @@ from pipelines.webhooks import notify
 from warehouse import logs, patience, traces
 from warehouse.errors import Busy, DatabaseUnavailable, KeysMissing
 from warehouse.postgres import watched, work_state
+from warehouse.postgres.job_connections import job_connector
 from warehouse.postgres.job_manager import PatientJobManager
 from warehouse.postgres.jobs import AWAITED_PRIORITY, BANKS, TRACE
 from warehouse.secrets import sealed_values
@@ -174,9 +176,7 @@ def _grace_seconds(settings: Settings) -> float:
 
 def _app(worker_context: WorkerContext) -> procrastinate.App:
     """The jobs by name. Errors of jobs are logged by kind alone."""
-    connector = procrastinate.PsycopgConnector(
-        conninfo=_address(worker_context.context), kwargs={"application_name": "kontor-worker"}, max_size=5
-    )
+    connector = job_connector(_address(worker_context.context), "kontor-worker")
     app = procrastinate.App(connector=connector)
     app.job_manager = PatientJobManager(connector)
 
@@ -342,7 +342,8 @@ def main(settings: Settings | None = None) -> None:
     logging.getLogger("procrastinate").setLevel(logging.ERROR)  # it would log arguments of jobs
     code = 0
     try:
-        asyncio.run(run(chosen_settings))
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(run(chosen_settings))
     except Exception as error:
         log.error("worker_failed", error=logs.describe(error))  # noqa: TRY400 (the text may hold data)
         code = 1

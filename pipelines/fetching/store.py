@@ -126,9 +126,10 @@ def publish_fetch(
             accesses.touch(owner)
         if (new_memory := storable_memory(answer.header.memory)) is not None:
             accesses.remember(owner, context.vault, access, new_memory)
-        if _complete_access(context, access, answer, now):
-            accesses.record_refresh_day(owner, now.astimezone(context.settings.zone).date())
+        is_complete = _complete_access(context, access, answer, now)
         accesses.end_fetch(owner, access, _issues(answer), now)
+        if is_complete:
+            accesses.record_refresh_day(owner, now.astimezone(context.settings.zone).date())
         events = facts.of_answer(access, answer.failures, has_news=bool(changes.added) and not first and access.sync)
         if publish_results is not None:
             events += publish_results(owner)

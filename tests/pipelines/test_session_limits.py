@@ -8,7 +8,6 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from uuid import uuid4
 
-import procrastinate
 import psycopg
 import pytest
 from procrastinate.jobs import Status
@@ -16,6 +15,7 @@ from sqlalchemy import make_url
 
 from pipelines.banks.session_limits import ProviderSlots
 from tests.support.databases import migrated_database
+from warehouse.postgres.job_connections import job_connector
 from warehouse.postgres.job_manager import PatientJobManager
 from warehouse.settings import Settings
 
@@ -115,7 +115,7 @@ def test_the_end_of_a_job_is_announced_to_those_that_wait_for_its_lock(address: 
     columns = "(queue_name, task_name, lock, status) VALUES ('banks', 'none', 'login', 'doing')"
 
     async def finish(job: int) -> None:
-        connector = procrastinate.PsycopgConnector(conninfo=address, min_size=0, max_size=1)
+        connector = job_connector(address, "kontor-test")
         await connector.open_async()
         await PatientJobManager(connector).finish_job_by_id_async(job, Status.SUCCEEDED, delete_job=True)
         await connector.close_async()

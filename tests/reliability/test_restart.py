@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 
 import httpx
-import procrastinate
 import psutil
 import psycopg
 import pytest
@@ -19,6 +18,7 @@ from procrastinate.jobs import Status
 from tests.support.stack import PASSWORD, Stack, TenantUnderTest, is_ready, running_stack, start, wait_until
 from warehouse.postgres import migrate
 from warehouse.postgres.embedded import pg_ctl
+from warehouse.postgres.job_connections import job_connector
 from warehouse.postgres.job_manager import PatientJobManager
 
 TENANTS = "/auth/mgmt/v1/tenants"
@@ -75,7 +75,7 @@ def test_the_end_of_a_job_is_recorded_when_the_database_is_back(fragile: Stack) 
     job = fragile.sql(f"INSERT INTO procrastinate_jobs {columns} RETURNING id")[0][0]
 
     async def finish() -> None:
-        connector = procrastinate.PsycopgConnector(conninfo=fragile.where.service, min_size=0, max_size=1, timeout=0.5)
+        connector = job_connector(fragile.where.service, "kontor-test")
         await connector.open_async()
         pg_ctl(fragile.home / "postgres", "stop", "-m", "immediate")
         ending = asyncio.create_task(PatientJobManager(connector).finish_job_by_id_async(job, Status.SUCCEEDED, delete_job=True))

@@ -7,7 +7,6 @@ All workers are told of an end, since a waiting job may need the lock that it se
 import itertools
 import json
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 
 import psycopg
 import structlog
@@ -18,7 +17,10 @@ from warehouse.errors import DatabaseUnavailable
 from warehouse.postgres.jobs import BANKS
 
 PAUSE_SECONDS = 0.5
-ANNOUNCE_END = "SELECT pg_notify('procrastinate_queue_v1#' || %(queue)s, %(notice)s)"
+END = (
+    "SELECT procrastinate_finish_job_v1(%(job_id)s, %(status)s, %(delete_job)s), "
+    "pg_notify('procrastinate_queue_v1#' || %(queue)s, %(notice)s)"
+)
 log = structlog.get_logger("jobs")
 
 
@@ -27,15 +29,13 @@ class PatientJobManager(manager.JobManager):
 
     async def finish_job_by_id_async(self, job_id: int, status: jobs.Status, delete_job: bool) -> None:
         """Ends a job. Waits while the database is away or has no room; raises what a database that answers refuses."""
-        parent = super().finish_job_by_id_async
+        notice = json.dumps({"type": "job_inserted", "job_id": job_id})  # makes workers look for jobs that can run
+        values = {"job_id": job_id, "status": status.value, "delete_job": delete_job, "queue": BANKS, "notice": notice}
 
         async def finish() -> None:
-            await _raise_if_away(lambda: parent(job_id, status, delete_job))
+            await _raise_if_away(lambda: self.connector.execute_query_async(END, **values))
 
         await patience.retry_async(finish, DatabaseUnavailable, itertools.repeat(PAUSE_SECONDS))
-        notice = json.dumps({"type": "job_inserted", "job_id": job_id})  # makes workers look for jobs that can run
-        with suppress(exceptions.ConnectorException):  # without it, they look later
-            await self.connector.execute_query_async(ANNOUNCE_END, queue=BANKS, notice=notice)
 
 
 async def _raise_if_away(work: Callable[[], Awaitable[None]]) -> None:

@@ -296,7 +296,8 @@ def lock_fetching(owner: Owner, access_id: UUID, fetch_id: UUID) -> Access | Non
 
 def hold_fetching(owner: Owner, access_id: UUID, fetch_id: UUID) -> bool:
     """Whether the access still exists and this is still its fetch. If so, nobody deletes it before this transaction ends."""
-    return owner.session.scalar(_fetching(owner, access_id, fetch_id).with_for_update(read=True, key_share=True)) is not None
+    held_id = _fetching(owner, access_id, fetch_id).with_only_columns(Access.id).with_for_update(read=True, key_share=True)
+    return owner.session.scalar(held_id) is not None
 
 
 def _fetching(owner: Owner, access_id: UUID, fetch_id: UUID) -> Select[Access]:

@@ -96,7 +96,6 @@ def unchanged_rows(owner: Owner, product: Product, since: date, bookings: pl.Dat
 
     The database compares: after most refreshes nothing or little is new, and no stored booking need be read.
     """
-    owner.session.flush()
     values = {"tenant": owner.tenant, "user": product.user_id, "product": product.id, "since": since}
     count, stored_print = owner.session.execute(WINDOW_PRINT, values).one()._tuple()
     return int(count) if count <= bookings.height and fingerprint(bookings.head(count)) == stored_print else None
