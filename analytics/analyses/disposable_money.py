@@ -5,7 +5,7 @@ import polars as pl
 from analytics import trees
 from analytics.analyses.cashflow import Cashflow, continuing_contracts, expected_payments, horizon
 from analytics.analyses.cashflow.expected import payments_until
-from analytics.analyses.cashflow.flows import EXPENSES
+from analytics.analyses.cashflow.flows import EXPENSES, INCOME
 from analytics.analyses.cashflow.statistics import AGGREGATE
 from analytics.analyses.german import german_euros
 from analytics.analyses.snapshot import Snapshot
@@ -119,11 +119,18 @@ def _expected_fixed(snapshot: Snapshot, salaries: pl.DataFrame, cashflow: Cashfl
 
 
 def _monthly_flexible(cashflow: Cashflow) -> pl.LazyFrame:
-    """By user: cents usually spent in a month beside contracts. Irregular income is not expected."""
+    """By user: cents usually spent in a month beside contracts, and what invoices usually bring to those who live on them (then
+    `lives_on_invoices`). Other irregular income is not expected.
+    """
+    is_income = pl.col("tag") == INCOME
     months = cashflow.predictions.lazy().filter(
-        pl.col("level") == AGGREGATE, pl.col("tag") == EXPENSES, pl.col("kind") == "M", "with_savings"
+        pl.col("level") == AGGREGATE,
+        (pl.col("tag") == EXPENSES) | (is_income & pl.col("interval_only")),
+        pl.col("kind") == "M",
+        "with_savings",
     )
-    return months.group_by("user", maintain_order=True).agg(monthly_flex=pl.last("flex"))
+    next_months = months.group_by("user", "tag", maintain_order=True).agg(pl.last("flex"))
+    return next_months.group_by("user", maintain_order=True).agg(monthly_flex=pl.sum("flex"), lives_on_invoices=is_income.any())
 
 
 def _with_results(salaries: pl.LazyFrame) -> pl.LazyFrame:
@@ -138,7 +145,13 @@ def _with_results(salaries: pl.LazyFrame) -> pl.LazyFrame:
     savings = pl.when(committed < 0).then(
         pl.format("; {} Euro gehen per Dauerauftrag auf eigene Sparkonten", german_euros(-committed))
     )
-    flexible = pl.when(pl.col("monthly_flex").is_null()).then(pl.lit("; der Verlauf ist zu kurz für übliche Ausgaben"))
+    flexible = (
+        pl.when(pl.col("monthly_flex").is_null())
+        .then(pl.lit("; der Verlauf ist zu kurz für übliche Ausgaben"))
+        .when("lives_on_invoices")
+        .then(pl.lit(" und übliche Einnahmen und Ausgaben"))
+        .otherwise(pl.lit(" und übliche Ausgaben"))
+    )
     expected = (
         pl.when(pl.col("occurrences") == 0)
         .then(pl.lit("keine erwarteten Zahlungen"))
@@ -152,5 +165,5 @@ def _with_results(salaries: pl.LazyFrame) -> pl.LazyFrame:
         disposable_money=money,
         expected_left=expected_left,
         expected_left_daily=daily,
-        reason=pl.concat_str(reason, flexible.otherwise(pl.lit(" und übliche Ausgaben")), savings.otherwise(pl.lit(""))),
+        reason=pl.concat_str(reason, flexible, savings.otherwise(pl.lit(""))),
     )

@@ -176,6 +176,7 @@ SENTENCES = (
         "salary{name? from |}{name} on {latest}, the next one on {next}; until then {expected}",
     ),
     ("{expected:sentence} und übliche Ausgaben", "{expected} and usual expenses"),
+    ("{expected:sentence} und übliche Einnahmen und Ausgaben", "{expected} and usual income and expenses"),
     (
         "{expected:sentence}; der Verlauf ist zu kurz für übliche Ausgaben",
         "{expected}; the history is too short for usual expenses",

@@ -401,6 +401,15 @@ def test_what_missed_a_year_does_not_come_again(years: tuple[int, ...]) -> None:
     assert rows["reason"].is_null().all()
 
 
+@pytest.mark.parametrize(("months", "is_expected"), [((2, 5, 9), False), ((2, 3, 4, 5, 7, 8, 9, 11, 12), True)])
+def test_income_is_expected_if_it_came_in_most_months(months: tuple[int, ...], *, is_expected: bool) -> None:
+    gifts = book([date(2025, month, 11) for month in months], 30_000, "OTHER_INCOME", channel="TRANSFER")
+    steady = pl.concat([salary(months=24, last=(2025, 12)), groceries(24, (2025, 12))])
+    row = prediction(pl.concat([steady, gifts]), "OTHER_INCOME", "2026_M01", date(2025, 12, 31))
+    assert (row["flex"] > 0) == is_expected
+    assert row["upper"] >= 30_000
+
+
 def test_income_from_invoices_is_an_interval_with_its_basis() -> None:
     days = [date(2025, month, 7 + month) for month in range(6, 13)] + [date(2026, month, 9 + month) for month in range(1, 6)]
     cents = [180_000, 620_000, 95_000, 410_000, 310_000, 540_000, 120_000, 700_000, 260_000, 150_000, 480_000, 330_000]

@@ -113,6 +113,23 @@ def test_usual_spending_is_expected_until_the_next_salary_and_irregular_income_i
     assert only(salary(), bought, as_of=date(2026, 6, 29))["expected_flex"] > result["expected_flex"]
 
 
+def test_what_invoices_bring_is_expected_of_those_who_live_on_them() -> None:
+    days = [date(2025, 1, 1) + timedelta(days=day) for day in range(0, 530, 6)]
+    paid = {"channel": "TRANSFER", "freelancer": "REVENUE"}
+    invoices = [
+        book(days[first::2], 60_000, "INCOME_OTHER", counterparty_key=payer, **paid).with_columns(
+            id=pl.format("{}-{}", "id", "counterparty_key")
+        )
+        for first, payer in enumerate(("Kunde A", "Kunde B"))
+    ]
+    small_job = salary(cents=45_000)
+    bought = book(days, -1_000, "LIVING_GROCERIES").with_columns(id=pl.format("food-{}", "id"))
+    result = only(small_job, bought, *invoices)
+    assert 60_000 <= result["expected_flex"] <= 200_000
+    assert result["reason"].endswith("und übliche Einnahmen und Ausgaben")
+    assert only(small_job, bought)["expected_flex"] < 0
+
+
 def test_a_short_history_says_so() -> None:
     result = only(salary(months=3, last=(2026, 6)), as_of=date(2026, 6, 16))
     assert result["expected_flex"] == 0

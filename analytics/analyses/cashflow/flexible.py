@@ -2,7 +2,7 @@
 
 For each tag the largest of twelve cycles counts no more than the second largest: what happens once a year is not expected next
 month. But some rare expense happens in most months, so the amounts cut from expenses are pooled over all tags of a user, and
-their expected part is distributed again. A bonus or a thirteenth salary returns in the same month of the next year, and so does
+their expected part is distributed again. Income of a tag that came in half of the months or fewer is not expected in a month. A bonus or a thirteenth salary returns in the same month of the next year, and so does
 what came three years in a row.
 """
 
@@ -38,12 +38,19 @@ class UsualSpending(NamedTuple):
 
 
 def usual_spending(
-    history: Floats, complete_cycles: Integers, user: Integers, spending: Flags, max_yearly: Floats, yearly_cents: Floats
+    history: Floats,
+    complete_cycles: Integers,
+    user: Integers,
+    spending: Flags,
+    earning: Flags,
+    max_yearly: Floats,
+    yearly_cents: Floats,
 ) -> UsualSpending:
     """The usual spending, from cents of rows (tags of users) by cycle, the latest last; only the last `complete_cycles` count.
 
-    Rare expenses are distributed among the rows of one `user` that are `spending`. An excess of at most `max_yearly` cents comes
-    every year; where that is 0, none does. The `yearly_cents` of a cycle come every year in any case.
+    Rare expenses are distributed among the rows of one `user` that are `spending`. In rows that are `earning` nothing is expected
+    that came in half of the cycles or fewer. An excess of at most `max_yearly` cents comes every year; where that is 0, none does.
+    The `yearly_cents` of a cycle come every year in any case.
     """
     count = np.maximum(complete_cycles, 1).astype(np.float64)
     history = history - yearly_cents
@@ -60,6 +67,7 @@ def usual_spending(
     )
     cents = np.round((capped_history.sum(1) + cut.sum(1) * expected_share[user]) / count)
     is_complete = np.arange(MAX_CYCLES) >= MAX_CYCLES - complete_cycles[:, None]
+    cents[earning & (2 * np.count_nonzero(history * is_complete, axis=1) <= count)] = 0.0
     leave_one_out = (count / np.maximum(count - 1, 1))[:, None]
     residuals = np.where(is_complete, (history - every_year - cents[:, None]) * leave_one_out, 0.0)
     return UsualSpending(cents, every_year + yearly_cents, residuals)

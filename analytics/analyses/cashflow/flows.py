@@ -61,6 +61,12 @@ def expense_tags() -> tuple[str, ...]:
     return tuple(category_groups().filter(pl.col("aggregate") == EXPENSES)["tag"])
 
 
+@cache
+def income_tags() -> tuple[str, ...]:
+    """The categories that count as income."""
+    return tuple(category_groups().filter(pl.col("aggregate") == INCOME)["tag"])
+
+
 def is_savings(category: pl.Expr) -> pl.Expr:
     """Whether a category is savings."""
     return category.is_in(savings_tags())

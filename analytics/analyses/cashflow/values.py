@@ -10,7 +10,7 @@ import polars as pl
 from analytics import trees
 from analytics.analyses.cashflow.cycles import MAX_CYCLES
 from analytics.analyses.cashflow.flexible import Flags, Floats, UsualSpending, usual_spending
-from analytics.analyses.cashflow.flows import CATEGORIES, TAG_KEYS, Flows, expense_tags, in_both_trees, is_savings
+from analytics.analyses.cashflow.flows import CATEGORIES, TAG_KEYS, Flows, expense_tags, in_both_trees, income_tags, is_savings
 from analytics.analyses.cashflow.items import ITEM_MONTHS, KINDS, item_number, month_number, week_number
 
 STEPS = (0, 1)
@@ -93,7 +93,8 @@ def _usual_per_cycle(rows: pl.DataFrame, past: pl.DataFrame, cycle: str, yearly_
     spending, yearly = (_has_tag(rows, tags) for tags in (expense_tags(), (SALARY_CATEGORY,)))
     salary = rows["due_Y1"].to_numpy() / 12
     max_yearly = np.where(yearly & (cycle == "month"), MAX_EXTRA_SALARIES * np.maximum(salary, 0.0), 0.0)
-    spending_per_cycle = usual_spending(history, count, user, spending, max_yearly, yearly_cents)
+    earning = _has_tag(rows, income_tags()) & (cycle == "month")
+    spending_per_cycle = usual_spending(history, count, user, spending, earning, max_yearly, yearly_cents)
     return spending_per_cycle._replace(residuals=spending_per_cycle.residuals + steps)
 
 
