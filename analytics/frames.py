@@ -425,6 +425,9 @@ AFFORDABILITY_AMOUNTS = pl.Schema(
 """The parts of an affordability by category: monthly means in cents above zero, income and expenses both positive."""
 
 
+NO_LIFE_EVENTS, NO_LIFE_SIGNS, NO_SALES_TRIGGERS = LIFE_EVENTS.to_frame(), LIFE_SIGNS.to_frame(), SALES_TRIGGERS.to_frame()
+"""What most rules have to say about a user: making an empty frame takes longer than most queries."""
+
 UNOPTIMISED = pl.QueryOptFlags.none()
 
 

@@ -146,7 +146,9 @@ def _written_numbers(purposes: pl.Series, patterns: tuple[str, ...]) -> list[pl.
     no_numbers = nulls(purposes.len(), pl.String)
     if rows.is_empty():
         return [no_numbers for _ in patterns]
-    raw = texts[rows].to_frame("text").lazy().select(pl.col("text").str.extract(pattern, 1).alias(pattern) for pattern in patterns)
+    raw = (
+        texts[rows].to_frame("text").lazy().select(pl.col("text").str.extract(pattern, 1).alias(pattern) for pattern in patterns)
+    )
     return [_cut_numbers(purposes, rows, column, no_numbers) for column in collected(raw)]
 
 
