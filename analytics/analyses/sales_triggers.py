@@ -12,7 +12,7 @@ from analytics.analyses.life_events.evidence import OTHER_INCOME, EventEvidence,
 from analytics.analyses.life_events.months import large_incomes, last_months, monthly_incomes, sum_months
 from analytics.analyses.life_events.words import WAGE_KINDS
 from analytics.analyses.snapshot import Snapshot
-from analytics.frames import SALES_TRIGGERS, checked, collected
+from analytics.frames import NO_SALES_TRIGGERS, SALES_TRIGGERS, checked, collected
 
 INCOME_MONTHS, HIGH_INCOME_CENTS = 3, 320_000
 MIN_HISTORY_MONTHS, MIN_ACTIVE_CONTRACTS = 12, 3
@@ -146,7 +146,7 @@ def _insurances(snapshot: Snapshot) -> pl.DataFrame:
 def _users_without(insurances: pl.DataFrame, users: pl.DataFrame, item: str, reason: str, types: tuple[str, ...]) -> pl.DataFrame:
     """A trigger for each of the users without an insurance of these types."""
     if users.is_empty():
-        return SALES_TRIGGERS.to_frame()
+        return NO_SALES_TRIGGERS
     users_without = users.join(insurances.filter(pl.col("insurance").is_in(types)), on="user", how="anti", maintain_order="left")
     amount = pl.col("amount") if "amount" in users.columns else pl.lit(None)
     return _triggers(users_without, item, pl.col("as_of"), amount, pl.lit(0.8), pl.lit(reason), pl.col("bookings"))
@@ -168,7 +168,7 @@ def _event_triggers(evidence: EventEvidence, events: pl.DataFrame) -> pl.DataFra
     A trigger lives from the day on which its event was known: a move shows only when the old rent has stayed out for weeks.
     """
     if events.is_empty():
-        return SALES_TRIGGERS.to_frame()
+        return NO_SALES_TRIGGERS
     dated_events = events.join(EVENT_TRIGGERS, on="item").join(evidence.histories, on="user")
     recent_events = dated_events.filter((pl.col("as_of") - pl.col("known_since")).dt.total_days().is_between(0, pl.col("days")))
     last = recent_events.sort("user", "event_date", "item").unique(["user", "trigger"], keep="last", maintain_order=True)
@@ -202,7 +202,7 @@ def _savings_potential(evidence: EventEvidence, month_sums: pl.DataFrame) -> pl.
         _users_in_difficulties(evidence), on="user", how="anti"
     )
     if savers.is_empty():
-        return SALES_TRIGGERS.to_frame()
+        return NO_SALES_TRIGGERS
     mean = (pl.col("net") / SAVING_MONTHS).round().cast(pl.Int64)
     reason = pl.lit("Im Mittel von sechs Monaten bleibt Geld übrig")
     dated_savers = savers.join(evidence.histories, on="user").join(_income_ids(evidence, SAVING_MONTHS), on="user", how="left")
@@ -225,7 +225,7 @@ def _users_in_difficulties(evidence: EventEvidence) -> pl.DataFrame:
 def _large_income(evidence: EventEvidence, large_income_rows: pl.DataFrame) -> pl.DataFrame:
     """The latest large income, if it is at most `LARGE_INCOME_DAYS` old."""
     if large_income_rows.is_empty():
-        return SALES_TRIGGERS.to_frame()
+        return NO_SALES_TRIGGERS
     dated_incomes = large_income_rows.join(evidence.histories, on="user")
     recent_incomes = dated_incomes.filter((pl.col("as_of") - pl.col("day")).dt.total_days().is_between(0, LARGE_INCOME_DAYS))
     last = recent_incomes.sort("user", "day", "cents", "payer").unique("user", keep="last", maintain_order=True)

@@ -88,10 +88,10 @@ class Snapshot:
 
     def are_in(self, categories: Iterable[str]) -> pl.Series:
         """Whether each booking is in one of these effective categories."""
-        return pl.Series(_selection(tuple(categories))[self._category_numbers])
+        return pl.Series(_selection(tuple(categories))[self.category_numbers])
 
     @cached_property
-    def _category_numbers(self) -> NDArray[np.int64]:
+    def category_numbers(self) -> NDArray[np.int64]:
         """The code of each booking's effective category, and for a booking without one the number after the last code."""
         return self.category.to_physical().cast(pl.Int64).fill_null(len(CATEGORY_CODES.categories)).to_numpy()
 

@@ -17,7 +17,7 @@ from analytics.analyses.cashflow.flows import (
     TAG_KEYS,
     TREE,
     Flows,
-    category_groups,
+    Tags,
     decode_keys,
     in_both_trees,
     recent_flows,
@@ -36,7 +36,7 @@ from analytics.analyses.cashflow.values import (
 )
 from analytics.analyses.cashflow.yearly import yearly_cents
 from analytics.analyses.german import german_euros
-from analytics.frames import CASHFLOW_PREDICTIONS, checked, collected
+from analytics.frames import CASHFLOW_PREDICTIONS, checked, collected, nulls
 from analytics.native.compiling import compiled
 from analytics.native.dense_ids import Numbering
 
@@ -44,6 +44,7 @@ BOUND_GROWTH_POWER = 0.65
 """Bounds grow with this power of the number of months: random residuals cancel out (0.5), changes of contracts last (1)."""
 INVOICE_INCOMES = (INCOME, "INCOME_OTHER", NET)
 """The tags in which paid invoices count."""
+ZERO_ROWS = pl.Schema({"at": pl.UInt32(), "tree": TREE, "savings": pl.Boolean()})
 VIEW_KEYS = ["user", "tree", "level", "tag", "with_savings", "without_savings"]
 
 
@@ -52,15 +53,14 @@ def predictions(payments: pl.DataFrame, flows: Flows, cycles: pl.DataFrame, reve
     who live on invoices (`revenues`).
     """
     recent_rows = recent_flows(flows, cycles)
-    users, past = remaining_shares(cycles, spending_course(recent_rows)), in_both_trees(recent_rows, flows)
+    users, past = remaining_shares(cycles, spending_course(recent_rows, flows.tags)), in_both_trees(recent_rows, flows)
     coming = future_flows(payments, flows, cycles)
     keys, key_rows = _rank_keys(pl.concat([past["key"], coming["key"]]))
     rows = decode_keys(keys, flows)
     past, coming = past.with_columns(row=key_rows.head(past.height)), coming.with_columns(row=key_rows.tail(coming.height))
     rows_with_cycles = rows.join(users, on="user", how="left", maintain_order="left")
-    view_rows = _with_bounds(_sum_to_views(add_values(rows_with_cycles, past, coming, yearly_cents(flows, cycles, keys)))).join(
-        users, on="user", how="inner", maintain_order="left"
-    )
+    values = add_values(rows_with_cycles, past, coming, flows.tags, yearly_cents(flows, cycles, keys))
+    view_rows = _with_bounds(_sum_to_views(values, flows.tags)).join(users, on="user", how="inner", maintain_order="left")
     view_rows = view_rows.with_row_index("row")
     rows_by_cycle = {cycle: view_rows.filter(pl.col(f"{cycle}_count") >= MIN_CYCLES) for cycle in RESIDUAL_COLUMNS}
     numbers_by_cycle = {
@@ -73,8 +73,9 @@ def predictions(payments: pl.DataFrame, flows: Flows, cycles: pl.DataFrame, reve
         for step in STEPS
     ]
     items = collected(pl.concat(parts).sort("position"))
-    view_keys = view_rows[VIEW_KEYS].cast({name: CASHFLOW_PREDICTIONS[name] for name in VIEW_KEYS})[
-        items["position"] // len(parts)
+    named_rows = view_rows[VIEW_KEYS].with_columns(flows.tags.names[view_rows["tag"]].alias("tag"))
+    view_keys = named_rows.cast({name: CASHFLOW_PREDICTIONS[name] for name in VIEW_KEYS})[
+        items["position"].to_numpy() // len(parts)
     ]
     return _with_reasons(view_keys.hstack(items), revenues)
 
@@ -87,7 +88,7 @@ def _with_reasons(items: pl.DataFrame, revenues: pl.DataFrame) -> pl.DataFrame:
     is_interval = is_income & pl.col("user").is_in(revenues["user"].implode()) if revenues.height else pl.lit(value=False)
     flagged_items = items.with_columns(interval_only=is_interval)
     rows = flagged_items.select(pl.col("interval_only") | (pl.col("extra") != 0)).to_series().arg_true()
-    reasons = pl.repeat(None, items.height, dtype=pl.String, eager=True)
+    reasons = nulls(items.height, pl.String)
     if not rows.is_empty():
         explained_items = flagged_items[["user", "tag", "extra", "interval_only"]][rows].join(
             revenues, on="user", how="left", maintain_order="left"
@@ -143,33 +144,36 @@ def select_view(
     return predictions.filter(pl.col("tree") == tree, is_in_view, plain | (pl.lit(sums) & (pl.col("level") == AGGREGATE)))
 
 
-def _sum_to_views(rows: pl.DataFrame) -> pl.DataFrame:
+def _sum_to_views(rows: pl.DataFrame, tags: Tags) -> pl.DataFrame:
     """The rows summed to the tags of all views, with savings and, where that differs, without.
 
     The rows are wide, so it is determined first where each of them counts; then they are read once.
     """
-    zero_rows = _zero_rows(rows)
+    zero_rows = _zero_rows(rows, tags)
     tag_rows = rows.lazy().select(TAG_KEYS).with_row_index("at")
-    groups = category_groups().lazy().select("tag", "main", "aggregate", net=pl.lit(NET)).cast(rows.schema["tag"])
-    category_rows = collected(tag_rows.filter(pl.col("tree") == CATEGORIES).join(groups, on="tag", how="inner")).lazy()
+    category_rows = collected(
+        tag_rows.filter(pl.col("tree") == CATEGORIES).join(tags.groups.lazy(), on="tag", how="inner")
+    ).lazy()
     with_aggregate = collected(category_rows.filter(pl.col("aggregate").is_not_null())).lazy()
     level_parts = [
         _on_level(tag_rows, SUB, "tag"),
         _on_level(category_rows, MAIN, "main"),
         _on_level(with_aggregate, AGGREGATE, "aggregate"),
         _on_level(with_aggregate, AGGREGATE, "net"),
-        _on_level(zero_rows.lazy().select(TAG_KEYS).with_row_index("at", offset=rows.height), AGGREGATE, "tag"),
+        _on_level(zero_rows.lazy(), AGGREGATE, "tag"),
     ]
     levels = collected(pl.concat(level_parts).with_columns(mixed=pl.col("savings").any().over(VIEW_KEYS[:4])))
     with_savings = levels.with_columns(with_savings=pl.lit(value=True), without_savings=~pl.col("mixed"))
     without_savings = levels.filter("mixed", ~pl.col("savings")).with_columns(
         with_savings=pl.lit(value=False), without_savings=pl.lit(value=True)
     )
-    return _sum_groups(pl.concat([with_savings, without_savings]), pl.concat([rows, zero_rows]).drop(TAG_KEYS))
+    return _sum_groups(pl.concat([with_savings, without_savings]), rows.drop(TAG_KEYS))
 
 
 def _sum_groups(counted_rows: pl.DataFrame, values: pl.DataFrame) -> pl.DataFrame:
-    """The sums of the value rows (`at`) of each group of `VIEW_KEYS`, in the order of the groups."""
+    """The sums of the value rows (`at`) of each group of `VIEW_KEYS`, in the order of the groups. A row behind the last one adds
+    nothing.
+    """
     key = np.zeros(counted_rows.height, np.int64)
     for name in VIEW_KEYS:
         numbers = counted_rows[name].to_physical().cast(pl.Int64).to_numpy()
@@ -184,8 +188,9 @@ def _sum_groups(counted_rows: pl.DataFrame, values: pl.DataFrame) -> pl.DataFram
 def _add(value_row: NDArray[np.uint32], group: NDArray[np.int64], values: NDArray[np.int64], table: NDArray[np.int64]) -> None:
     """Adds each value row to the row of its group in the table."""
     for row in range(value_row.size):
-        for column in range(values.shape[1]):
-            table[group[row], column] += values[value_row[row], column]
+        if value_row[row] < values.shape[0]:
+            for column in range(values.shape[1]):
+                table[group[row], column] += values[value_row[row], column]
 
 
 def _on_level(rows: pl.LazyFrame, level: str, tag: str) -> pl.LazyFrame:
@@ -193,14 +198,12 @@ def _on_level(rows: pl.LazyFrame, level: str, tag: str) -> pl.LazyFrame:
     return rows.select("at", "user", "tree", "savings", tag=tag, level=pl.lit(level, LEVEL))
 
 
-def _zero_rows(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows of zero cents for every user, so that all users have the aggregates."""
-    users = (
-        rows.drop("tag")
-        .unique("user")
-        .with_columns(pl.exclude(TAG_KEYS) * 0, tree=pl.lit(CATEGORIES, TREE), savings=pl.lit(value=False))
-    )
-    return users.join(pl.DataFrame({"tag": AGGREGATE_TAGS}).cast(rows.schema["tag"]), how="cross").select(rows.columns)
+def _zero_rows(rows: pl.DataFrame, tags: Tags) -> pl.DataFrame:
+    """Rows (`at`) behind the last one for every user, so that all users have the aggregates: `TAG_KEYS`."""
+    users = rows[["user"]].unique()
+    codes = pl.DataFrame({"tag": tags.codes(pl.Series(AGGREGATE_TAGS)).astype(np.uint32)})
+    constants = pl.DataFrame({"at": [rows.height], "tree": [CATEGORIES], "savings": [False]}, ZERO_ROWS)
+    return users.join(codes, how="cross").join(constants, how="cross")
 
 
 def _with_bounds(view_rows: pl.DataFrame) -> pl.DataFrame:

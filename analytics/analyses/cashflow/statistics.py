@@ -55,11 +55,11 @@ def statistics(flows: Flows) -> pl.DataFrame:
     arrays = CashflowSums(user_of, tree_of, tag_of, time_of, np.empty(max_rows, np.bool_), np.empty(max_rows, np.int64))
     starts = np.r_[0, np.cumsum(np.bincount(user, minlength=len(flows.users.categories)))]
     order = np.argsort(user, kind="stable")
-    count = _add(starts, order, (partner, category), len(flows.tags.categories), savings, item_numbers, cents, arrays)
+    count = _add(starts, order, (partner, category), flows.tags.names.len(), savings, item_numbers, cents, arrays)
     sums = pl.DataFrame({name: each[:count] for name, each in arrays._asdict().items()})
-    names = {"user": flows.users.categories, "tree": pl.Series(list(TAG_COLUMNS)), "tag": flows.tags.categories}
-    labels = {name: labels_of.gather(sums[name]) for name, labels_of in names.items()}
-    items = {name: time_items[name].gather(sums["time"]) for name in time_items.columns}
+    names = {"user": flows.users.categories, "tree": pl.Series(list(TAG_COLUMNS)), "tag": flows.tags.names}
+    labels = {name: labels_of[sums[name]] for name, labels_of in names.items()}
+    items = {name: time_items[name][sums["time"]] for name in time_items.columns}
     return checked(sums.select(**labels, savings="savings", **items, cents="cents"), CASHFLOW)
 
 

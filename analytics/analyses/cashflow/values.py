@@ -10,7 +10,7 @@ import polars as pl
 from analytics import trees
 from analytics.analyses.cashflow.cycles import MAX_CYCLES
 from analytics.analyses.cashflow.flexible import Flags, Floats, UsualSpending, usual_spending
-from analytics.analyses.cashflow.flows import CATEGORIES, TAG_KEYS, Flows, expense_tags, in_both_trees, income_tags, is_savings
+from analytics.analyses.cashflow.flows import CATEGORIES_CODE, TAG_KEYS, Flows, Tags, in_both_trees
 from analytics.analyses.cashflow.items import ITEM_MONTHS, KINDS, item_number, month_number, week_number
 
 STEPS = (0, 1)
@@ -24,20 +24,21 @@ MAX_EXTRA_SALARIES = 2.5
 
 def future_flows(payments: pl.DataFrame, flows: Flows, cycles: pl.DataFrame) -> pl.DataFrame:
     """The expected payments of contracts as flows, once for their category and once for their partner."""
-    day = pl.col("expected_on")
+    day, tags = pl.col("expected_on"), flows.tags
+    category, partner = tags.codes(payments["category"]), tags.codes(payments["partner"].fill_null(trees.UNKNOWN))
     payment_rows = payments.select(
         pl.col("user").cast(flows.users),
-        pl.col("category").cast(flows.tags),
-        pl.col("partner").fill_null(trees.UNKNOWN).cast(flows.tags),
         "cents",
+        category=pl.Series(category.astype(np.uint32)),
+        partner=pl.Series(partner.astype(np.uint32)),
         month=month_number(day),
         week=week_number(day),
-        savings=is_savings(pl.col("category")),
+        savings=pl.Series(tags.are_savings[category]),
     )
     return in_both_trees(payment_rows.join(cycles, on="user", how="inner"), flows)
 
 
-def add_values(rows: pl.DataFrame, past: pl.DataFrame, future: pl.DataFrame, yearly_cents: Floats) -> pl.DataFrame:
+def add_values(rows: pl.DataFrame, past: pl.DataFrame, future: pl.DataFrame, tags: Tags, yearly_cents: Floats) -> pl.DataFrame:
     """The rows with the fixed and flexible cents of each item, and the residual of each cycle; `yearly_cents` come every year."""
     cents, regular = pl.col("cents"), pl.col("regular")
     inside = {kind: item_number(kind) - current_number(kind) for kind in KINDS}
@@ -47,7 +48,7 @@ def add_values(rows: pl.DataFrame, past: pl.DataFrame, future: pl.DataFrame, yea
     current = past.filter((inside["Y"] == 0) | (inside["W"] == 0))
     values = rows.hstack(_sum_rows(current, rows.height, so_far)).hstack(_sum_rows(future, rows.height, to_come))
     for cycle in RESIDUAL_COLUMNS:
-        spending = _usual_per_cycle(values, past, cycle, yearly_cents if cycle == "month" else np.zeros_like(yearly_cents))
+        spending = _usual_per_cycle(values, past, cycle, tags, yearly_cents if cycle == "month" else np.zeros_like(yearly_cents))
         residuals = pl.DataFrame(spending.residuals, schema=RESIDUAL_COLUMNS[cycle]).with_columns(pl.all().round().cast(pl.Int64))
         values = values.hstack(residuals).with_columns(pl.Series(f"{cycle}_usual", spending.cents).cast(pl.Int64))
         if cycle == "month":
@@ -78,7 +79,7 @@ def _sum_at(rows: pl.Series, values: pl.Series, count: int) -> Floats:
     return np.bincount(rows.to_numpy(), weights=values.to_numpy().astype(np.float64), minlength=count).astype(np.float64)
 
 
-def _usual_per_cycle(rows: pl.DataFrame, past: pl.DataFrame, cycle: str, yearly_cents: Floats) -> UsualSpending:
+def _usual_per_cycle(rows: pl.DataFrame, past: pl.DataFrame, cycle: str, tags: Tags, yearly_cents: Floats) -> UsualSpending:
     """The usual spending of a month or week. The steps of contract payments are added to the residuals."""
     position = pl.col(cycle) - pl.col(f"{cycle}_last") + MAX_CYCLES - 1
     is_complete = position.is_between(MAX_CYCLES - pl.col(f"{cycle}_count"), MAX_CYCLES - 1)
@@ -90,16 +91,18 @@ def _usual_per_cycle(rows: pl.DataFrame, past: pl.DataFrame, cycle: str, yearly_
     count, user = (
         rows.select(each).to_series().cast(pl.Int64).to_numpy() for each in (f"{cycle}_count", pl.col("user").to_physical())
     )
-    spending, yearly = (_has_tag(rows, tags) for tags in (expense_tags(), (SALARY_CATEGORY,)))
+    spending, yearly = (_has_tag(rows, flags) for flags in (tags.are_expenses, tags.has(SALARY_CATEGORY)))
     salary = rows["due_Y1"].to_numpy() / 12
     max_yearly = np.where(yearly & (cycle == "month"), MAX_EXTRA_SALARIES * np.maximum(salary, 0.0), 0.0)
-    earning = _has_tag(rows, income_tags()) & (cycle == "month")
+    earning = _has_tag(rows, tags.are_income) & (cycle == "month")
     spending_per_cycle = usual_spending(history, count, user, spending, earning, max_yearly, yearly_cents)
     return spending_per_cycle._replace(residuals=spending_per_cycle.residuals + steps)
 
 
-def _has_tag(rows: pl.DataFrame, tags: tuple[str, ...]) -> Flags:
-    return rows.select((pl.col("tree") == CATEGORIES) & pl.col("tag").is_in(tags)).to_series().to_numpy()
+def _has_tag(rows: pl.DataFrame, flags: Flags) -> Flags:
+    """By row whether its tag is a category that has this flag."""
+    is_category: Flags = rows["tree"].to_physical().to_numpy() == CATEGORIES_CODE
+    return is_category & flags[rows["tag"].to_numpy()]
 
 
 def _yearly_extra(rows: pl.DataFrame, yearly: Floats) -> pl.DataFrame:

@@ -26,6 +26,7 @@ from analytics.analyses.contracts.rhythm import (
 )
 from analytics.bank_text import references, sepa
 from analytics.bank_text.channels import Channel
+from analytics.frames import nulls
 from analytics.native.compiling import compiled
 from analytics.native.dense_ids import Numbering
 from analytics.native.hashing import Numbers
@@ -531,8 +532,8 @@ def _with_mandates(rows: pl.DataFrame, bookings: pl.DataFrame) -> pl.DataFrame:
     says_recurring = (
         texts["booking_text"].str.contains_any(list(RECURRING_STEMS), ascii_case_insensitive=True).fill_null(value=False)
     )
-    no_mandate = pl.repeat(None, rows.height, dtype=pl.UInt64, eager=True)
-    not_repeated = pl.repeat(False, rows.height, dtype=pl.Boolean, eager=True)
+    no_mandate = nulls(rows.height, pl.UInt64)
+    not_repeated = pl.Series(np.zeros(rows.height, np.bool_))
     return rows.with_columns(
         mandate=no_mandate.scatter(debit_rows, own_mandates["mandate"]),
         repeated=not_repeated.scatter(debit_rows, is_repeated | says_recurring),

@@ -12,7 +12,7 @@ from analytics.analyses.life_events.succession import (
     with_first_ever,
 )
 from analytics.analyses.life_events.words import WAGE_KINDS
-from analytics.frames import LIFE_EVENTS
+from analytics.frames import NO_LIFE_EVENTS
 
 MIN_MAIN_WAGE_CENTS = 80_000
 """A lower wage beside another one is a side job, which is not a life event by itself."""
@@ -293,7 +293,7 @@ def _retirement(runs: pl.DataFrame) -> pl.DataFrame:
     first_pensions = pensions.unique("user", keep="first", maintain_order=True)
     new = pensions.filter("new").with_columns(is_first=pl.col("contract").is_in(first_pensions["contract"].implode()))
     if new.is_empty():
-        return LIFE_EVENTS.to_frame()
+        return NO_LIFE_EVENTS
     wages = runs.filter(pl.col("kind").is_in(WAGE_KINDS), _is_main_wage()).select(
         "user", is_paid="active", wage_until="last", wage_ended_since="ended_since"
     )
@@ -320,7 +320,7 @@ def _retirement(runs: pl.DataFrame) -> pl.DataFrame:
 def _self_employment(evidence: EventEvidence, bookings: pl.DataFrame) -> pl.DataFrame:
     """The first time that several customers pay invoices within four months, beside costs that only a business has."""
     if "REVENUE" not in evidence.booked_kinds:
-        return LIFE_EVENTS.to_frame()
+        return NO_LIFE_EVENTS
     invoices = evidence.rows.filter(pl.col("kind") == "REVENUE").select(
         "id", "user", "booked_on", "counterparty_key", latest="amount_cents"
     )
@@ -342,7 +342,7 @@ def _self_employment(evidence: EventEvidence, bookings: pl.DataFrame) -> pl.Data
         bookings_before(evidence, first_invoices, pl.col("booked_on")) >= MIN_ACTIVITY_BOOKINGS
     )
     if first_invoices.is_empty():  # nearly always: then the search through all bookings is saved
-        return LIFE_EVENTS.to_frame()
+        return NO_LIFE_EVENTS
     costs = bookings.join(first_invoices, on="user", how="semi").filter(
         pl.col("freelancer").is_in(BUSINESS_COSTS), pl.col("amount_cents") < 0
     )

@@ -5,7 +5,7 @@ import polars as pl
 from analytics.analyses.life_events.evidence import EventEvidence, bookings_until
 from analytics.analyses.life_events.guards import MIN_ACTIVITY_BOOKINGS, YEAR_DAYS, bookings_before, events
 from analytics.analyses.life_events.words import folded_text
-from analytics.frames import LIFE_EVENTS
+from analytics.frames import NO_LIFE_EVENTS
 
 CHILD_BENEFIT_CENTS = {2019: 20_400, 2021: 21_900, 2023: 25_000, 2025: 25_500, 2026: 25_900}
 """Child benefit for one child and month, by the first year of its rate."""
@@ -133,7 +133,7 @@ def marriages(bookings: pl.DataFrame) -> pl.DataFrame:
     close_pairs = pairs.filter(pl.col("sign") != pl.col("sign_other"), gap.is_between(0, MAX_WEDDING_DAYS))
     last = close_pairs.sort("user", "booked_on", "id", "id_other").unique("user", keep="last", maintain_order=True)
     if last.is_empty():
-        return LIFE_EVENTS.to_frame()
+        return NO_LIFE_EVENTS
     booking_ids = pl.concat_list("id_other", "id")
     return events(
         last.with_columns(name=pl.lit("")), "MARRIAGE", pl.col("booked_on"), "Hochzeit erkennbar", booking_ids, pl.lit(0.75)

@@ -14,7 +14,7 @@ from analytics.analyses.life_events.guards import (
 from analytics.analyses.life_events.vehicles import vehicles
 from analytics.analyses.life_events.words import WAGE_KINDS
 from analytics.analyses.snapshot import Snapshot
-from analytics.frames import LIFE_EVENTS
+from analytics.frames import NO_LIFE_EVENTS
 
 MAX_PAYOUT_DAYS = 60
 MIN_LOAN_CENTS, MIN_TRANCHE_CENTS = 50_000, 10_000
@@ -52,7 +52,7 @@ def _loans(evidence: EventEvidence, runs: pl.DataFrame) -> pl.DataFrame:
     payouts = payouts.sort("user", "booked_on", "id").with_columns(confirmed=confirmed)
     payouts = payouts.filter(is_loan, (since_tranche > MAX_TRANCHE_DAYS).fill_null(True))
     if new.is_empty() and payouts.is_empty():
-        return LIFE_EVENTS.to_frame()
+        return NO_LIFE_EVENTS
     is_late = (pl.col("booked_on") - pl.col("start")).dt.total_days() >= MIN_HISTORY_DAYS
     visible_payouts = payouts.filter(is_late, bookings_before(evidence, payouts, pl.col("booked_on")) >= MIN_ACTIVITY_BOOKINGS)
     single = visible_payouts.select(
@@ -85,7 +85,7 @@ def _large_income_events(large_incomes: pl.DataFrame) -> pl.DataFrame:
 def _account_switches(evidence: EventEvidence, snapshot: Snapshot) -> pl.DataFrame:
     """Wages or pensions that move to another product together with at least `MIN_OTHER_CONTRACTS` other contracts."""
     if evidence.booked_kinds.isdisjoint(MOVING_KINDS):
-        return LIFE_EVENTS.to_frame()
+        return NO_LIFE_EVENTS
     wages = evidence.rows.filter(pl.col("kind").is_in(MOVING_KINDS)).select(
         "user", "id", "product", "kind", day="booked_on", latest="amount_cents", payer="counterparty_key"
     )
@@ -96,7 +96,7 @@ def _account_switches(evidence: EventEvidence, snapshot: Snapshot) -> pl.DataFra
     stays = pl.col("after").is_null() | (pl.col("after") == pl.col("product"))
     moved_wages = wages.filter(pl.col("before") != pl.col("product"), stays)
     if moved_wages.is_empty():  # nearly always: then the search through all bookings is saved
-        return LIFE_EVENTS.to_frame()
+        return NO_LIFE_EVENTS
     payments = snapshot.payments.join(moved_wages, on="user", how="semi").filter("regular")
     products = snapshot.bookings.join(moved_wages, on="user", how="semi").select("user", "id", "product")
     payments = payments.join(products, on=["user", "id"]).sort("contract", "booked_on", "id")
@@ -127,7 +127,7 @@ def _payment_difficulties(evidence: EventEvidence) -> pl.DataFrame:
     """A returned debit, a debt collection or a seizure after half a year without any."""
     kinds = ["RETURNED_DEBIT", "COLLECTION", "SEIZURE"]
     if evidence.booked_kinds.isdisjoint(kinds):
-        return LIFE_EVENTS.to_frame()
+        return NO_LIFE_EVENTS
     difficulties = evidence.rows.filter(pl.col("kind").is_in(kinds)).join(evidence.histories, on="user", maintain_order="left")
     before = pl.col("booked_on").shift(1).over("user").fill_null(pl.col("start"))
     is_clean = (pl.col("booked_on") - before).dt.total_days() >= COOLDOWN_DAYS

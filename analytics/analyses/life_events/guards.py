@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from analytics.analyses.contracts.dates import MAX_GRACE_DAYS, MIN_GRACE_DAYS
 from analytics.analyses.life_events.evidence import MAX_MONTH_DAYS, EventEvidence, bookings_until, nth_booking_days
-from analytics.frames import LIFE_EVENTS, collected
+from analytics.frames import LIFE_EVENTS, NO_LIFE_EVENTS, collected
 from analytics.native.compiling import compiled
 
 MIN_CONFIDENCE = 0.7
@@ -103,7 +103,7 @@ def events(
     since its day unless `known_since` says otherwise.
     """
     if frame.is_empty():
-        return LIFE_EVENTS.to_frame()
+        return NO_LIFE_EVENTS
     text = pl.lit(description) if isinstance(description, str) else description
     payee = pl.when(pl.col("name") != "").then(pl.format(" ({})", pl.col("name"))).otherwise(pl.lit(""))
     event_rows = frame.lazy().select(

@@ -11,7 +11,7 @@ from analytics.analyses.life_events.succession import (
     successions,
     with_first_ever,
 )
-from analytics.frames import LIFE_EVENTS
+from analytics.frames import NO_LIFE_EVENTS
 
 MAX_CHANGE_DAYS, END_DAYS = 90, 62
 MAX_PURCHASE_DAYS = 120
@@ -73,7 +73,7 @@ def _purchases(evidence: EventEvidence, runs: pl.DataFrame) -> pl.DataFrame:
         "user", other=pl.col("opening").list.first(), other_day="first"
     )
     if signs.is_empty() and loans.is_empty():
-        return LIFE_EVENTS.to_frame()
+        return NO_LIFE_EVENTS
     others = pl.concat([loans, signs.select("user", other="id", other_day="day")])
     pairs = pl.concat([signs, policies.join(loans, on="user", how="semi")]).join(others, on="user")
     is_near = (pl.col("day") - pl.col("other_day")).dt.total_days().abs() <= MAX_PURCHASE_DAYS

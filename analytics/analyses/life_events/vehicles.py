@@ -5,7 +5,7 @@ import polars as pl
 from analytics.analyses.life_events.evidence import EventEvidence
 from analytics.analyses.life_events.guards import events, silence_day
 from analytics.analyses.life_events.words import folded_text
-from analytics.frames import LIFE_EVENTS
+from analytics.frames import NO_LIFE_EVENTS
 
 PLATE = r"\b([a-z]{1,3}[ -][a-z]{1,2} ?[0-9]{1,4})\b"
 MAX_SUPPORT_DAYS = 120
@@ -163,7 +163,7 @@ def _vehicle_ends(
         pl.col("over").all(), pl.last("last", "length", "due", "closing", "name", "latest", "as_of"), pl.max("ended_since")
     )
     if not ends["over"].any():
-        return LIFE_EVENTS.to_frame()
+        return NO_LIFE_EVENTS
     payment_days = pl.concat([insurances.select("user", day="last"), signs])
     latest_payments = payment_days.group_by("user").agg(paid=pl.col("day").max())
     latest_taxes = taxes.group_by("user").agg(tax=pl.col("day").max())

@@ -16,7 +16,7 @@ from analytics.analyses.life_stages.signs import (
     recent_bookings,
     recent_kinds,
 )
-from analytics.frames import LIFE_SIGNS
+from analytics.frames import LIFE_SIGNS, NO_LIFE_SIGNS
 
 MIN_PENSION_SHARE = 0.5
 MIN_EMPLOYED_CENTS = 80_000
@@ -120,7 +120,7 @@ def _care_payments(evidence: EventEvidence, kind: str) -> pl.DataFrame:
 def _ended_care(evidence: EventEvidence) -> pl.DataFrame:
     """A sign for users whose child has left the nursery: even where that is free, its meals are paid for."""
     if "CHILDCARE" not in evidence.booked_kinds:
-        return LIFE_SIGNS.to_frame()
+        return NO_LIFE_SIGNS
     payments = _nursery_payments(evidence)
     ended_care = recent_bookings(evidence, payments, "Kinderbetreuung beendet", YEARLY_DAYS)
     return ended_care.join(recent_bookings(evidence, payments, "", MAX_CARE_DAYS), on="user", how="anti", maintain_order="left")
@@ -153,7 +153,7 @@ def _grown_up(evidence: EventEvidence, events: pl.DataFrame) -> pl.DataFrame:
     """A sign for users whose child benefit ended less than seven years ago: it ends at 18, so the child is not older than 25."""
     ended_benefits = events.filter(pl.col("item") == "CHILDBENEFIT_END")
     if ended_benefits.is_empty():
-        return LIFE_SIGNS.to_frame()
+        return NO_LIFE_SIGNS
     ended_benefits = ended_benefits.join(evidence.histories, on="user", maintain_order="left")
     return ended_benefits.filter(pl.col("event_date") > pl.col("as_of").dt.offset_by("-7y")).select(
         "user", since="event_date", cents=pl.lit(0, pl.Int64), bookings="bookings", description=pl.lit("Ende des Kindergelds")
@@ -165,7 +165,7 @@ def _child_spending(evidence: EventEvidence, kinds: tuple[str, ...], months: int
     they are also bought for other people's children.
     """
     if evidence.booked_kinds.isdisjoint(kinds):
-        return LIFE_SIGNS.to_frame()
+        return NO_LIFE_SIGNS
     purchases = evidence.rows.filter(pl.col("kind").is_in(kinds), pl.col("amount_cents") < 0).join(
         evidence.histories, on="user", maintain_order="left"
     )

@@ -8,7 +8,7 @@ import polars as pl
 from analytics.analyses.life_events.career import monthly_wage
 from analytics.analyses.life_events.evidence import EventEvidence
 from analytics.analyses.life_events.words import WAGE_KINDS
-from analytics.frames import LIFE_SIGNS, collected
+from analytics.frames import LIFE_SIGNS, NO_LIFE_SIGNS, collected
 
 MAX_LATEST_WAGE_DAYS, MAX_WAGES_DAYS, MIN_WAGES = 45, 100, 2
 """A payer pays wages if the latest is at most this old, and there were at least `MIN_WAGES` within `MAX_WAGES_DAYS`."""
@@ -21,7 +21,7 @@ SIGN_COLUMNS = tuple(LIFE_SIGNS)
 def active_contracts(evidence: EventEvidence, description: str, *kinds: str) -> pl.DataFrame:
     """A sign for each active contract of these kinds."""
     if evidence.active_kinds.isdisjoint(kinds):
-        return LIFE_SIGNS.to_frame()
+        return NO_LIFE_SIGNS
     runs = evidence.runs.lazy().filter("active", pl.col("kind").is_in(kinds))
     return collected(
         runs.select("user", since="first", cents=pl.col("latest").abs(), bookings="closing", description=pl.lit(description))
@@ -31,14 +31,14 @@ def active_contracts(evidence: EventEvidence, description: str, *kinds: str) -> 
 def recent_kinds(evidence: EventEvidence, description: str, days: int, *kinds: str) -> pl.DataFrame:
     """A sign for each user with a booking of these kinds in the last `days`."""
     if evidence.booked_kinds.isdisjoint(kinds):
-        return LIFE_SIGNS.to_frame()
+        return NO_LIFE_SIGNS
     return recent_bookings(evidence, evidence.rows.filter(pl.col("kind").is_in(kinds)), description, days)
 
 
 def recent_bookings(evidence: EventEvidence, rows: pl.DataFrame, description: str, days: int) -> pl.DataFrame:
     """A sign for each user whose latest of these bookings is at most `days` old."""
     if rows.is_empty():
-        return LIFE_SIGNS.to_frame()
+        return NO_LIFE_SIGNS
     dated_rows = rows.lazy().join(evidence.histories.lazy(), on="user", maintain_order="left")
     spans = dated_rows.group_by("user", maintain_order=True).agg(
         pl.last("as_of"),
@@ -79,7 +79,7 @@ def current_wages(evidence: EventEvidence) -> pl.DataFrame:
 def current_revenue(evidence: EventEvidence) -> pl.DataFrame:
     """A sign for each user whom several customers paid in the last half year, more than wages."""
     if "REVENUE" not in evidence.booked_kinds:
-        return LIFE_SIGNS.to_frame()
+        return NO_LIFE_SIGNS
     rows = evidence.rows.filter(pl.col("kind").is_in([*WAGE_KINDS, "REVENUE"])).join(
         evidence.histories, on="user", maintain_order="left"
     )
