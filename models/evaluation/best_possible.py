@@ -1,18 +1,21 @@
 """The best possible forecast of a simulated world: an error that no forecast can be expected to beat.
 
 It is the forecast of somebody who knows every contract that has begun with each of its regular payments to come, even one that
-ends without notice, and the true middle of all other flows of the person. Nobody can know the rest: contracts that begin later,
-bonuses and settlements, and what is bought or invoiced by chance.
+ends without notice, the true middle of all other flows of the person, and how much more or less people spend at this time of the
+year. Nobody can know the rest: contracts that begin later, settlements, the days and sizes of bonuses, and what is bought or
+invoiced by chance.
 """
 
 from datetime import date
 
 import polars as pl
 
+from analytics.analyses.cashflow.flows import EXPENSES
 from models.evaluation.metrics import Figure, figure, ratio
 
 MONTH_KEYS = ["user", "aggregate"]
 CONTRACT = pl.col("contract_id")
+MONTH_CENTS = pl.col("amount_cents")
 
 
 def expected_next_month(flows: pl.DataFrame, as_of: date) -> pl.DataFrame:
@@ -33,9 +36,22 @@ def expected_next_month(flows: pl.DataFrame, as_of: date) -> pl.DataFrame:
         .join(flows.select("aggregate").unique(), how="cross")
         .join(others, on=[*MONTH_KEYS, "month"], how="left")
     )
-    usual_cents = complete.group_by(MONTH_KEYS).agg(usual=pl.col("amount_cents").fill_null(0).median())
-    expected = usual_cents.join(due_cents, on=MONTH_KEYS, how="full", coalesce=True)
-    return expected.select(*MONTH_KEYS, best=pl.sum_horizontal("due", "usual"))
+    complete = complete.with_columns(MONTH_CENTS.fill_null(0))
+    usual_cents = complete.group_by(MONTH_KEYS).agg(usual=MONTH_CENTS.median())
+    expected = usual_cents.join(due_cents, on=MONTH_KEYS, how="full", coalesce=True).join(
+        _season(complete, usual_cents, as_of), on="aggregate", how="left"
+    )
+    return expected.select(*MONTH_KEYS, best=pl.sum_horizontal("due", pl.col("usual") * pl.col("season").fill_null(1.0)))
+
+
+def _season(months: pl.DataFrame, usual_cents: pl.DataFrame, as_of: date) -> pl.DataFrame:
+    """By aggregate of spending how many times their usual month people spend (`season`) in the month after the as-of date, as in
+    the years before.
+    """
+    next_month = pl.lit(as_of).dt.month_start().dt.offset_by("1mo")
+    is_earlier = (pl.col("month") < next_month) & (pl.col("month").dt.month() == next_month.dt.month())
+    earlier = months.filter(is_earlier, pl.col("aggregate") == EXPENSES).join(usual_cents, on=MONTH_KEYS)
+    return earlier.filter(pl.col("usual") < 0).group_by("aggregate").agg(season=(MONTH_CENTS / pl.col("usual")).median())
 
 
 def usual_cents_of_days(flows: pl.DataFrame, days: int) -> pl.DataFrame:

@@ -115,7 +115,8 @@ def test_a_year_of_long_ago_has_english() -> None:
         ),
         (
             "Gehalt am 30.10.2026, das nächste am 30.11.2026; bis dahin 2 erwartete Zahlungen und übliche Einnahmen und Ausgaben",
-            "Salary on 30 October 2026, the next one on 30 November 2026; until then 2 expected payments and usual income and expenses",
+            "Salary on 30 October 2026, the next one on 30 November 2026; until then 2 expected payments and usual income and "
+            "expenses",
         ),
         (
             "unsicher, am ehesten Lebensmittel: Wörter »Bio«, »Markt«",

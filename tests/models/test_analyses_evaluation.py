@@ -194,6 +194,27 @@ def test_the_best_forecast_knows_no_contract_that_begins_later() -> None:
     assert with_beginnings(flows).filter(contract_id=2)["begun_on"].to_list() == [date(2026, 7, 15)]
 
 
+def test_the_best_forecast_knows_the_season_of_spending() -> None:
+    months = [date(year, month, 1) for year in (2025, 2026) for month in range(1, 13)]
+    spent = {day: -15_000 if day.month == 7 else -10_000 for day in months}
+    rows = [
+        {
+            "user": user,
+            "aggregate": kind,
+            "booked_on": day,
+            "amount_cents": sign * spent[day],
+            "contract_id": None,
+            "regular": False,
+        }
+        for user in "abc"
+        for kind, sign in (("EXPENSES", 1), ("INCOME", -1))
+        for day in months
+    ]
+    best = expected_next_month(pl.DataFrame(rows, schema_overrides={"contract_id": pl.UInt32}), date(2026, 6, 30))
+    assert best.filter(aggregate="EXPENSES")["best"].to_list() == [-15_000] * 3
+    assert best.filter(aggregate="INCOME")["best"].to_list() == [10_000] * 3
+
+
 def test_triggers_follow_their_rules_where_all_tags_are_true() -> None:
     corpus, tagged, _ = world()
     true = trigger_truth(analysed_world().lives)

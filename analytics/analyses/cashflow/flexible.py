@@ -2,8 +2,8 @@
 
 For each tag the largest of twelve cycles counts no more than the second largest: what happens once a year is not expected next
 month. But some rare expense happens in most months, so the amounts cut from expenses are pooled over all tags of a user, and
-their expected part is distributed again. Income of a tag that came in half of the months or fewer is not expected in a month. A bonus or a thirteenth salary returns in the same month of the next year, and so does
-what came three years in a row.
+their expected part is distributed again. Income of a tag that came in half of the months or fewer is not expected in a month. A
+bonus or a thirteenth salary returns in the same month of the next year, and so does what came three years in a row.
 """
 
 from typing import NamedTuple
@@ -49,8 +49,8 @@ def usual_spending(
     """The usual spending, from cents of rows (tags of users) by cycle, the latest last; only the last `complete_cycles` count.
 
     Rare expenses are distributed among the rows of one `user` that are `spending`. In rows that are `earning` nothing is expected
-    that came in half of the cycles or fewer. An excess of at most `max_yearly` cents comes every year; where that is 0, none does.
-    The `yearly_cents` of a cycle come every year in any case.
+    that came in half of the cycles or fewer. An excess of at most `max_yearly` cents comes every year; where that is 0, none
+    does. The `yearly_cents` of a cycle come every year in any case.
     """
     count = np.maximum(complete_cycles, 1).astype(np.float64)
     history = history - yearly_cents
