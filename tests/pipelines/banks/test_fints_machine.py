@@ -264,6 +264,8 @@ class Dialogue:
 class Machine(RuleBasedStateMachine):
     """One customer of one bank, and everything that can happen between them."""
 
+    line: type[BadLine] = BadLine
+
     def __init__(self, reached: set[str], users: Sequence[str]) -> None:
         super().__init__()
         self.reached, self.users = reached, users
@@ -605,7 +607,7 @@ class Machine(RuleBasedStateMachine):
     @property
     def connector(self) -> FintsConnector:
         def connect(_address: str) -> Any:
-            return BadLine(self.bank, self.now, self)
+            return self.line(self.bank, self.now, self)
 
         return FintsConnector(None, ADDRESS, connect)
 
@@ -696,13 +698,38 @@ def login_of(turn: Turn) -> LoginFate:
     return turn.login
 
 
-def run(examples: int, steps_of_each: int, users: Sequence[str] = USERS) -> set[str]:
+class InsistentLine(BadLine):
+    """A fault on purpose: an order whose answer is lost is sent again."""
+
+    def post(self, message: bytes) -> bytes:
+        try:
+            return super().post(message)
+        except NoAnswer:
+            if ORDERS.isdisjoint(each.name for each in signed_segments(message)):
+                raise
+            return super().post(message)
+
+
+class InsistentLines(Machine):
+    line = InsistentLine
+
+
+class InsistentWorkers(Machine):
+    """A fault on purpose: whatever of a payment a dead worker was about is done again, with what was stored before."""
+
+    def recover(self, dialogue: Dialogue) -> None:
+        """Leaves a payment that has begun as it is."""
+        if dialogue.state is None or not dialogue.pays:
+            super().recover(dialogue)
+
+
+def run(examples: int, steps_of_each: int, users: Sequence[str] = USERS, machine: type[Machine] = Machine) -> set[str]:
     """Runs the machine; returns what was reached."""
     reached: set[str] = set()
     lives = itertools.count()
     life = 0
 
-    class Here(Machine):
+    class Here(machine):  # type: ignore[misc,valid-type]  # mypy knows no bases that are arguments
         def __init__(self) -> None:
             nonlocal life
             life = next(lives)
@@ -732,7 +759,7 @@ ENDS = {
     *("payment OPEN EnterTan", "payment OPEN Wait", "payment OPEN ConfirmPayee", "bookings", "killed", "login refused"),
     "login unclear",
 }
-USUAL_ENDS = {"payment DONE Done", "bookings", "killed", "login refused"}
+USUAL_ENDS = {"payment DONE Done", "bookings", "killed", "login refused", "order lost", "confirmation lost"}
 """What few runs come to, whatever the order of their moves."""
 
 
@@ -745,7 +772,13 @@ def test_pages_of_bookings_are_all_there_whatever_happens() -> None:
 
 
 def test_orders_behind_a_polled_login_are_given_once_whatever_happens() -> None:
-    assert run(12, 12, POLLED) >= {"payment OPEN Wait"}
+    assert run(30, 15, POLLED) >= {"payment OPEN Wait", "order lost", "confirmation lost"}
+
+
+@pytest.mark.parametrize("machine", [InsistentLines, InsistentWorkers])
+def test_an_order_that_is_sent_again_is_seen(machine: type[Machine]) -> None:
+    with pytest.raises(AssertionError, match=r"came 2 times|was sent twice|executed twice|and is done"):
+        run(60, 25, POLLED, machine)
 
 
 def lose_in_payment(user_id: str, mishap: str, place: int) -> None:
