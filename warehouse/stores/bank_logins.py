@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta, tzinfo
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, and_, delete, func, select, update
+from sqlalchemy import ColumnElement, and_, delete, func, select, text, update
 from sqlalchemy.dialects.postgresql import insert
 
 from warehouse.postgres.database import Owner
@@ -27,6 +27,14 @@ COUNT_DAYS = 3
 """Counts of earlier days are deleted: only that of the current day, in the zone of the settings, matters."""
 REFUSAL_DAYS = 90
 ATTEMPT_DAYS = 90
+ATTEMPTS = text(
+    "SELECT now(), unanswered, sent_at, accepted_at FROM (SELECT) AS always LEFT JOIN login_attempts "
+    "ON login_hash = :login AND provider_id = :provider AND secret_hash = :secret"
+)
+ACCEPT = text(
+    "UPDATE login_attempts SET unanswered = 0, accepted_at = clock_timestamp() "
+    "WHERE login_hash = :login AND provider_id = :provider AND secret_hash = :secret"
+)
 
 
 def clock(owner: Owner) -> datetime:
@@ -171,10 +179,7 @@ def attempts(owner: Owner, login: LoginTrace) -> tuple[LoginAttempts, datetime]:
     """The attempts with the secrets of a login, and the time by the clock of the database. Jobs with one login run one after the
     other, so that nobody changes them meanwhile.
     """
-    always = select(func.now().label("clock")).subquery()
-    columns = (LoginAttempt.unanswered, LoginAttempt.sent_at, LoginAttempt.accepted_at)
-    statement = select(always.c.clock, *columns).select_from(always.outerjoin(LoginAttempt, _is_attempt(login)))
-    clock_time, unanswered, *times = owner.session.execute(statement).one()._tuple()
+    clock_time, unanswered, *times = owner.session.execute(ATTEMPTS, _keys_of(login)).one()._tuple()
     return LoginAttempts(unanswered or 0, *times), clock_time
 
 
@@ -192,8 +197,7 @@ def store_attempts(owner: Owner, login: LoginTrace, counts: LoginAttempts) -> No
 
 def accept(owner: Owner, login: LoginTrace) -> None:
     """Notes that the bank has accepted the secrets of a login now."""
-    values = {"unanswered": 0, "accepted_at": func.clock_timestamp()}
-    owner.session.execute(update(LoginAttempt).where(_is_attempt(login)).values(values))
+    owner.session.execute(ACCEPT, _keys_of(login))
 
 
 def purge_old_attempts(owner: Owner) -> int:
@@ -202,12 +206,9 @@ def purge_old_attempts(owner: Owner) -> int:
     return len(owner.session.scalars(delete(LoginAttempt).where(is_old).returning(LoginAttempt.sent_at)).all())
 
 
-def _is_attempt(login: LoginTrace) -> ColumnElement[bool]:
-    return and_(
-        LoginAttempt.login_hash == login.login_hash,
-        LoginAttempt.provider_id == login.provider_id,
-        LoginAttempt.secret_hash == login.secret_hash,
-    )
+def _keys_of(login: LoginTrace) -> dict[str, UUID | bytes]:
+    """The values of the statements about the attempts with a login."""
+    return {"login": login.login_hash, "provider": login.provider_id, "secret": login.secret_hash}
 
 
 def _is_of(login: LoginTrace) -> ColumnElement[bool]:
