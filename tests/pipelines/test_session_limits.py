@@ -15,7 +15,7 @@ from sqlalchemy import make_url
 
 from pipelines.banks.session_limits import ProviderSlots
 from tests.support.databases import migrated_database
-from warehouse.postgres.job_connections import job_connector
+from warehouse.postgres.job_connections import MAX_CONNECTIONS, job_connector
 from warehouse.postgres.job_manager import PatientJobManager
 from warehouse.settings import Settings
 
@@ -126,3 +126,19 @@ def test_the_end_of_a_job_is_announced_to_those_that_wait_for_its_lock(address: 
         asyncio.run(finish(job))
         (notice,) = worker.notifies(timeout=20, stop_after=1)
         assert json.loads(notice.payload) == {"type": "job_inserted", "job_id": job}
+
+
+def test_connections_to_the_jobs_that_were_lost_are_made_again(address: str) -> None:
+    async def scenario() -> list[int]:
+        connector = job_connector(address, "kontor-lost")
+        await connector.open_async()
+        with psycopg.connect(address, autocommit=True) as connection:
+            ended = connection.execute(
+                "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE application_name = 'kontor-lost'"
+            )
+            assert ended.fetchall()
+        rows = [await connector.execute_query_one_async("SELECT 1 AS one") for _ in range(2 * MAX_CONNECTIONS)]
+        await connector.close_async()
+        return [row["one"] for row in rows]
+
+    assert asyncio.run(scenario()) == [1] * (2 * MAX_CONNECTIONS)
