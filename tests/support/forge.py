@@ -114,8 +114,8 @@ def _command() -> list[str]:
 
 def left_running() -> list[int]:
     """The ids of forks that still run, and of processes that these have forked."""
-    running = [process.pid for process in psutil.process_iter(["cmdline"]) if (process.info["cmdline"] or [])[:4] == _command()]
-    return sorted(running)[1:]  # the oldest is the one that forks
+    running = [process for process in psutil.process_iter(["cmdline", "ppid"]) if process.info["ppid"] != os.getpid()]
+    return [process.pid for process in running if (process.info["cmdline"] or [])[:4] == _command()]
 
 
 def _end(requests: socket.socket, process: subprocess.Popen[bytes]) -> None:
