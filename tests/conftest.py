@@ -16,6 +16,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from hypothesis import settings
 
+from tests.support import forge
 from tests.support.stack import Stack, TenantUnderTest, running_stack
 from warehouse.secrets import certificates
 
@@ -89,6 +90,7 @@ def homes() -> Iterator[Path]:
         yield Path(folder)
         commands = [" ".join(process.info["cmdline"] or []) for process in psutil.process_iter(["cmdline"])]
         assert [command for command in commands if folder in command] == []
+        assert forge.left_running() == []
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -38,7 +38,7 @@ from pipelines.results.documents.cashflow import DOCUMENT as CASHFLOW
 from pipelines.results.documents.cashflow import CashflowView
 from pipelines.results.documents.credit_risk import DOCUMENT as CREDIT_RISK
 from pipelines.results.english import english_document
-from pipelines.results.live import EMPTY_DOCUMENTS, FLOWS, ResultState
+from pipelines.results.live import FLOWS, ResultState, empty_documents
 from warehouse.lake.packing import unpack
 from warehouse.stores import results
 from warehouse.stores.callers import Caller
@@ -233,7 +233,7 @@ async def _load(services: Services, caller: Caller, name: str, state: ResultStat
     """The precomputed response, or one computed now; what is written with it is cached too."""
     user_id, cache = user_of(caller), services.response_cache
     if state.as_of is None:
-        return CachedResponse(state, EMPTY_DOCUMENTS[name], precomputed=False)
+        return CachedResponse(state, empty_documents()[name], precomputed=False)
     is_default = view is None or view == CashflowView()
     source = name if is_default else FLOWS
     response = cache.find(user_id, source, state)

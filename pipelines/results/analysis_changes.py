@@ -79,7 +79,7 @@ def _digest(result: NewResult) -> bytes:
 @cache
 def _empty_digest(name: str) -> bytes:
     """The digest of an analysis without results: a user whose first one is empty has none that changed."""
-    return sha256(pack(live.EMPTY_DOCUMENTS[name])).digest()
+    return sha256(pack(live.empty_documents()[name])).digest()
 
 
 def _new_triggers(user: UUID, before: bytes | None, after: bytes) -> list[str]:

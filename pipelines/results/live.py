@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import cache
 from hashlib import sha256
 from uuid import UUID
 
@@ -100,7 +101,7 @@ class WrittenOnDemand(Mapping[str, bytes]):
     def cashflow(self, requested_view: CashflowView) -> bytes:
         """The cashflow document in the requested view, as `make_cashflow_view` makes it from stored frames."""
         documents = cashflow_document(self._writer, self._frames, self._as_of, requested_view)
-        return dict(documents).get(self.user, EMPTY_DOCUMENTS[CASHFLOW])
+        return dict(documents).get(self.user, empty_documents()[CASHFLOW])
 
     @property
     def size_bytes(self) -> int:
@@ -201,13 +202,13 @@ def make_documents(
     day = latest if as_of is None or latest is None else min(as_of, latest)
     state = ResultState(revision, day, version(base_url, owner.tenant))
     if day is None:
-        return UserDocuments(state, EMPTY_DOCUMENTS)
+        return UserDocuments(state, empty_documents())
     if day != latest:
         tagged_bookings, user_products = until(day, UserInputs.whole(owner), tags.tagger(owner.tenant))
     else:
         tagged_bookings, user_products = tags.tagged_bookings(owner, recent).bookings, products.whole(owner)
     if tagged_bookings.is_empty():
-        return UserDocuments(state, EMPTY_DOCUMENTS)
+        return UserDocuments(state, empty_documents())
     user = str(tagged_bookings["user"][0])
     frames = suite.analyse(tagged_bookings, user_products, as_of_frame(user, day))
     return UserDocuments(state, WrittenOnDemand(frames, user, day, base_url))
@@ -216,7 +217,7 @@ def make_documents(
 def make_cashflow_view(flows: bytes, user: str, as_of: date, base_url: str, requested_view: CashflowView) -> bytes:
     """A cashflow document in the requested view, from stored cashflow frames."""
     documents = cashflow_document(tag_writer(base_url), _decode(flows), as_of_frame(user, as_of), requested_view)
-    return dict(documents).get(user, EMPTY_DOCUMENTS[CASHFLOW])
+    return dict(documents).get(user, empty_documents()[CASHFLOW])
 
 
 def packed_documents(frames: Frames, as_of: pl.DataFrame, base_url: str) -> Iterator[tuple[str, dict[str, bytes]]]:
@@ -283,8 +284,8 @@ def as_of_frame(user: str, as_of: date) -> pl.DataFrame:
     return pl.DataFrame({"user": [user], "as_of": [as_of]}, schema=AS_OF)
 
 
-EMPTY_DOCUMENTS = {
-    **{name: nothing(name) for name in DOCUMENTS},
-    FLOWS: _encode([suite.FRAMES[name].schema.to_frame() for name in FRAMES]),
-}
-"""The documents of a user without bookings."""
+@cache
+def empty_documents() -> dict[str, bytes]:
+    """The documents of a user without bookings. Made when they are needed: computing with Polars starts its threads."""
+    flows = _encode([suite.FRAMES[name].schema.to_frame() for name in FRAMES])
+    return {**{name: nothing(name) for name in DOCUMENTS}, FLOWS: flows}

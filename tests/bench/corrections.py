@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from pipelines import demo_tenants
-from tests.support.stack import Stack, running_stack, wait_until
+from tests.support.stack import Stack, running_stack, start_python, wait_until
 
 ROUNDS, WARM_UP = 20, 3
 OVERVIEW = "/demo/overview"
@@ -67,7 +67,7 @@ def _service(home: Path) -> Iterator[Stack]:
     """The running service with the demo's tenants."""
     home.mkdir()
     environment = {"KONTOR_WARM_UP": "true", "KONTOR_RESULTS_AT_ONCE": "true", "KONTOR_WORKERS": "1"}
-    with console.status("Starting the service …"), running_stack(home, **environment) as stack:
+    with console.status("Starting the service …"), running_stack(home, start_python, **environment) as stack:
         demo_tenants.seed(stack.database, stack.vault, stack.base_url, stack.home / "demo.json", datetime.now(UTC))
         yield stack
 

@@ -28,7 +28,7 @@ from pipelines.context import Context
 from tests.bench import costly, ending
 from tests.bench.costly import Kind, Side
 from tests.bench.crowd import CrowdResult, Observed, Observer, run_crowd, run_observer
-from tests.support.stack import Stack, running_stack
+from tests.support.stack import Stack, running_stack, start_python
 from warehouse.settings import Settings
 from warehouse.stores import providers
 
@@ -78,7 +78,7 @@ def main(
     results = []
     with ending.interrupts(), tempfile.TemporaryDirectory(prefix="kontor-fair-") as home:
         Path(home).chmod(0o755)
-        with running_stack(Path(home) / "home", KONTOR_WARM_UP="true") as stack:
+        with running_stack(Path(home) / "home", start_python, KONTOR_WARM_UP="true") as stack:
             with console.status("Fetching and analysing …"):
                 crowded, quiet = _filled(stack)
             for kind in costly.kinds(crowded, quiet):

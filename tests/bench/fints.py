@@ -31,7 +31,7 @@ from pipelines.banks.fints_bank import books
 from pipelines.banks.fints_bank.customers import find_customer
 from pipelines.banks.fints_bank.parameters import OLD_STORED_DAYS
 from tests.support.fints_program import Program, preparation
-from tests.support.stack import Stack, running_stack, wait_until
+from tests.support.stack import Stack, running_stack, start_python, wait_until
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Access
 from warehouse.stores import accesses
@@ -53,7 +53,7 @@ def main(
     with tempfile.TemporaryDirectory() as folder, served_bank(Path(folder) / "bank") as (url, process):
         rows = rows_for(bookings)
         user_ids = [f"test_many_one_step_{rows}_{number}" for number in range(logins)]
-        with running_stack(Path(folder) / "home", KONTOR_FINTS_DEMO_URL=url, KONTOR_WORKERS="1") as stack:
+        with running_stack(Path(folder) / "home", start_python, KONTOR_FINTS_DEMO_URL=url, KONTOR_WORKERS="1") as stack:
             with console.status("Adding accesses …"):
                 add_accesses(stack, user_ids)
             next_day = min(measure(stack, process, url, user_ids, is_same_day=False) for _ in range(rounds))

@@ -40,9 +40,9 @@ def test_what_is_written_together_comes_together(documents: UserDocuments) -> No
 
 
 def test_without_bookings_documents_are_empty() -> None:
-    nothing = UserDocuments(ResultState(1, None, "v"), live.EMPTY_DOCUMENTS)
+    nothing = UserDocuments(ResultState(1, None, "v"), live.empty_documents())
     assert nothing.written_with("contracts") == {"contracts": b"[]"}
-    assert nothing.cashflow(VIEWS[1]) == live.EMPTY_DOCUMENTS[CASHFLOW]
+    assert nothing.cashflow(VIEWS[1]) == live.empty_documents()[CASHFLOW]
 
 
 def remembered(revision: int) -> UserDocuments:

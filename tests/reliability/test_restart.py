@@ -15,7 +15,7 @@ import psycopg
 import pytest
 from procrastinate.jobs import Status
 
-from tests.support.stack import PASSWORD, Stack, TenantUnderTest, is_ready, running_stack, start, wait_until
+from tests.support.stack import PASSWORD, Stack, TenantUnderTest, is_ready, running_stack, start_python, wait_until
 from warehouse.postgres import migrate
 from warehouse.postgres.embedded import pg_ctl
 from warehouse.postgres.job_connections import job_connector
@@ -35,14 +35,14 @@ HURRIED = {"KONTOR_DATABASE_WAIT_SECONDS": "0.5", "KONTOR_STOP_SECONDS": "8"}
 @pytest.fixture(scope="module")
 def fragile(homes: Path) -> Iterator[Stack]:
     """A service of these tests' own, to be broken."""
-    with running_stack(homes / "fragile") as running:
+    with running_stack(homes / "fragile", start_python) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
 def impatient(homes: Path) -> Iterator[Stack]:
     """Another one, of one process, which hardly waits for its database. The last of these tests stop it."""
-    with running_stack(homes / "impatient", KONTOR_WORKERS="1", **HURRIED) as running:
+    with running_stack(homes / "impatient", start_python, KONTOR_WORKERS="1", **HURRIED) as running:
         yield running
 
 
@@ -227,7 +227,7 @@ def test_a_stop_finishes_what_is_running_and_tells_the_others_to_come_back(impat
 
 def test_a_stuck_worker_does_not_hold_up_a_stop(impatient: Stack) -> None:
     if impatient.process.poll() is not None:  # the test before has stopped it
-        impatient.process = start("api", impatient.told, impatient.log)
+        impatient.process = start_python("api", impatient.told, impatient.log)
         wait_until(lambda: is_ready(impatient.http), 60, impatient.log.read_text)
     (worker,) = workers(impatient)
     worker.send_signal(signal.SIGSTOP)

@@ -18,7 +18,7 @@ from rich.console import Console
 from tests.bench import ending
 from tests.soak.hostile import Attacker
 from tests.spec.generating import configured
-from tests.support.stack import Stack, running_stack
+from tests.support.stack import Stack, running_stack, start_python
 
 ROOT = Path(__file__).resolve().parents[2]
 CUSTOMERS = "^/(customer|ai)/"
@@ -54,7 +54,7 @@ def _attacked(home: Path, seconds: float, seed: int) -> dict[str, int]:
     if not seconds:
         return {}
     console.rule("hostile values")
-    with running_stack(home / "attacked") as stack:
+    with running_stack(home / "attacked", start_python) as stack:
         stack.http = httpx.Client(base_url=stack.base_url, timeout=60, limits=httpx.Limits(keepalive_expiry=1), trust_env=False)
         customer = stack.tenant().customer()
         access = customer.connected("test_many_20", key="known")
@@ -74,7 +74,7 @@ def _attacked(home: Path, seconds: float, seed: int) -> dict[str, int]:
 
 def _generated(home: Path, seconds: float, seed: int) -> dict[str, int]:
     """Sequences of generated requests, by a client and by a customer."""
-    with running_stack(home / "stack") as stack:
+    with running_stack(home / "stack", start_python) as stack:
         found = {f"sequences of generated requests ({client})": _run(stack, home, client, seconds, seed) for client in WHICH}
         failures = [line for line in stack.log_lines() if line.get("event") == "failure"]
     for line in failures:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -19,7 +19,9 @@ from typing import Any
 import httpx
 from sqlalchemy import text
 
+from tests.support import forge
 from tests.support.databases import migrated_database
+from tests.support.forge import Fork
 from warehouse.postgres import embedded
 from warehouse.postgres.database import Database
 from warehouse.postgres.embedded import Addresses
@@ -30,6 +32,8 @@ from warehouse.stores import api_keys, clients, users
 from warehouse.stores.provisioning import create_tenant
 
 MAX_PAUSE_SECONDS = 0.3
+Process = Fork | subprocess.Popen[bytes]
+Starting = Callable[[str, dict[str, str], Path], Process]
 NAME_LENGTH = 6  # shorter names are parts of other words
 PASSWORD = "ein langer Satz mit Umläuten"
 
@@ -202,8 +206,8 @@ class Stack:
     vault: Vault
     http: httpx.Client
     log: Path
-    process: subprocess.Popen[bytes]
-    worker: subprocess.Popen[bytes]
+    process: Process
+    worker: Process
     told: dict[str, str]
     private: set[str] = field(default_factory=set)
     """What must never stand in a log: names, passwords, secrets, tokens."""
@@ -232,13 +236,15 @@ class Stack:
 
 
 @contextmanager
-def running_stack(home: Path, **environment: str) -> Iterator[Stack]:
-    """A service of two workers on a free port, with its own database, stopped at the end."""
+def running_stack(home: Path, starting: Starting | None = None, **environment: str) -> Iterator[Stack]:
+    """A service of two workers on a free port, with its own database, stopped at the end. Its processes are forks, or started as
+    they are told.
+    """
     settings = Settings(home=home, port=free_port())
     try:
         with migrated_database(settings) as where:
             create_ring(settings.keys_path)
-            with _serving(settings, where, environment) as stack:
+            with _serving(settings, where, environment, starting or start) as stack:
                 yield stack
     finally:
         if (home / "postgres" / "postmaster.pid").exists():
@@ -246,12 +252,12 @@ def running_stack(home: Path, **environment: str) -> Iterator[Stack]:
 
 
 @contextmanager
-def _serving(settings: Settings, where: Addresses, environment: dict[str, str]) -> Iterator[Stack]:
+def _serving(settings: Settings, where: Addresses, environment: dict[str, str], starting: Starting) -> Iterator[Stack]:
     """The API on a database that is ready."""
     told = {"KONTOR_HOME": str(settings.home), "KONTOR_PORT": str(settings.port), "KONTOR_DATABASE_URL": where.service}
     told |= {"KONTOR_WARM_UP": "false", "KONTOR_RESULTS_AT_ONCE": "false"} | environment  # few tests ask for any result
     log, worker_log = settings.home / "api.log", settings.home / "worker.log"
-    process, worker = start("api", told, log), start("pipelines.worker", told, worker_log)
+    process, worker = starting("api", told, log), starting("pipelines.worker", told, worker_log)
     database = Database(where.service, pool=5)
     try:
         with httpx.Client(base_url=settings.base_url, timeout=60) as http:
@@ -266,8 +272,15 @@ def _serving(settings: Settings, where: Addresses, environment: dict[str, str]) 
         database.close()
 
 
-def start(module: str, told: dict[str, str], log: Path) -> subprocess.Popen[bytes]:
-    """A process of the house that adds to a log."""
+def start(module: str, told: dict[str, str], log: Path) -> Process:
+    """A process of the house that adds to a log: a fork of one that has loaded it, where the system can follow forks."""
+    if sys.platform != "linux":
+        return start_python(module, told, log)
+    return forge.start(module, {**os.environ, **told}, log)
+
+
+def start_python(module: str, told: dict[str, str], log: Path) -> Process:
+    """The same, started as its supervisor does."""
     with log.open("ab") as output:
         return subprocess.Popen(
             [sys.executable, "-m", module], env={**os.environ, **told}, stdout=output, stderr=subprocess.STDOUT

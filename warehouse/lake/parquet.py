@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from analytics.frames import checked
-from analytics.native.dense_ids import Numbering
 from warehouse.errors import BackfillNeeded, Invalid, LakeDamaged
 from warehouse.lake.storage import Storage
 
@@ -155,6 +154,8 @@ def _enum(column: pl.Series, max_distinct: int) -> pl.Series:
     """
     if column.head(2 * max_distinct + 1).n_unique() > max_distinct:
         return column
+    from analytics.native.dense_ids import Numbering  # loads numba, which processes that write no large table need not
+
     numbers, first_rows = Numbering().of(column.hash().to_numpy())
     if first_rows.size > max_distinct:
         return column

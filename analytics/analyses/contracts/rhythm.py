@@ -101,7 +101,12 @@ def periods() -> Periods:
 
 
 def _period_table() -> pl.DataFrame:
-    return trees.periods_frame().filter(pl.col("tolerance").is_not_null()).sort("days")
+    """The periods that contracts have, the shortest first. Chosen in Python, since this runs when the module is loaded, and
+    computing with Polars starts its threads.
+    """
+    table = trees.periods_frame()
+    rows = [row for row in table.rows(named=True) if row["tolerance"] is not None]
+    return pl.DataFrame(sorted(rows, key=lambda row: row["days"]), schema=table.schema)
 
 
 def starts_of(streams: pl.Series) -> Integers:
