@@ -1,7 +1,7 @@
 """Numbers and spans inside purposes: whose contract or customer a payment names, and which time it covers.
 
-On demand and with regular expressions: only regular payments are asked. The expressions say `[0-9]` and not the class of digits, which
-holds those of all scripts and takes several times as long to compile.
+On demand and with regular expressions: only regular payments are asked. The expressions say `[0-9]` and not the class of digits,
+which holds those of all scripts and takes several times as long to compile.
 """
 
 from functools import cache

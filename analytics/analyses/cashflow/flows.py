@@ -76,12 +76,8 @@ class Tags:
     def groups(self) -> pl.DataFrame:
         """`category_groups` with codes, and the code of `net`."""
         groups = category_groups().select("tag", "main", "aggregate", net=pl.lit(NET))
-        return pl.DataFrame(
-            [
-                pl.Series(name, self.codes(groups[name])).set(groups[name].is_null(), None).cast(TAG_CODE)
-                for name in groups.columns
-            ]
-        )
+        codes = groups.select(pl.Series(name, self.codes(groups[name])) for name in groups.columns)
+        return codes.select(pl.when(pl.all() >= 0).then(pl.all())).cast(TAG_CODE)
 
 
 class Flows(NamedTuple):

@@ -40,7 +40,7 @@ def item_names(kind: str, numbers: pl.Series) -> pl.Series:
     if not isinstance(low, int) or not isinstance(high, int):
         return pl.Series(numbers.name, [None] * numbers.len(), dtype=pl.String)
     table = pl.Series(numbers.name, [item_name(kind, each) for each in range(low, high + 1)], dtype=pl.String)
-    return table.gather(numbers - low)
+    return table[numbers.to_numpy() - low] if not numbers.null_count() else table.gather(numbers - low)
 
 
 @cache

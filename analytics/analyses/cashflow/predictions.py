@@ -4,6 +4,8 @@ Fixed are the regular payments of contracts so far and the expected ones of acti
 years are sums of months, main categories and aggregates are sums of tags; only the bounds are computed anew for each.
 """
 
+from functools import cache
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -97,6 +99,7 @@ def _with_reasons(items: pl.DataFrame, revenues: pl.DataFrame) -> pl.DataFrame:
     return checked(flagged_items.with_columns(reason=reasons).select(CASHFLOW_PREDICTIONS.names()), CASHFLOW_PREDICTIONS)
 
 
+@cache
 def _reason() -> pl.Expr:
     """What an interval rests on, and what comes every year, in German."""
     basis = pl.format(

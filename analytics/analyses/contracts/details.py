@@ -1,5 +1,7 @@
 """The description of contracts: sums, dates, reference numbers, price changes, status and reason."""
 
+from functools import cache
+
 import numpy as np
 import polars as pl
 
@@ -192,6 +194,7 @@ def _with_status(facts: pl.DataFrame) -> pl.LazyFrame:
     )
 
 
+@cache
 def _reason() -> pl.Expr:
     period_labels = dict(trees.periods_frame().select("system_name", "display_name").iter_rows())
     labels = {name: label[:1].lower() + label[1:] for name, label in period_labels.items()}

@@ -97,6 +97,7 @@ def _yearly_fees(gathered_streams: GatheredStreams, streams: pl.DataFrame, booki
     return with_marks.filter(is_same | pl.col("fee") | _is_marked_debit())["stream"]
 
 
+@cache
 def _is_marked_debit() -> pl.Expr:
     """Whether a stream consists of direct debits that the bank or one mandate marks as recurring, for more than purchases."""
     return pl.col("debit") & pl.col("repeated") & (pl.col("prior") > MAX_HABIT_PRIOR)
@@ -142,6 +143,7 @@ def _score_streams(gathered_streams: GatheredStreams) -> pl.DataFrame:
     )
 
 
+@cache
 def _is_contract() -> pl.Expr:
     """Whether enough slots are met well enough; habits must be met nearly to the day, with the same amount each time."""
     slots = pl.col("slots")

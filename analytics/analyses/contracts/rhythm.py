@@ -4,7 +4,7 @@ The phase of a period is the mean direction of all dates on a circle of its leng
 the slot of that turn; empty slots, and dates that are not near a turn, reduce the fit.
 """
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +22,8 @@ MAX_PERIOD_REACH = 1.35
 """A period longer than this multiple of the time from the first to the last date cannot be recognised."""
 NEARNESS_WEIGHT = 0.3
 """The part of the timing that depends on how near the dates are to their turns."""
+DAYS_AT_ONCE = 2_000
+"""Fractional months are computed for so many days, so that other users with other dates mostly need the same ones."""
 MIN_MOVED_DATES, MAX_MOVED_TIMING = 8, 0.86
 """A day that moved is looked for in streams of at least this many dates that fit no period better than this."""
 
@@ -120,15 +122,17 @@ def stream_dates(rows: pl.DataFrame, by: str) -> StreamDates:
     day = rows["booked_on"].to_physical().cast(pl.Int64).to_numpy()
     if not day.size:
         return StreamDates(starts_of(rows[by]), day, np.zeros(0))
-    first = day.min()
-    return StreamDates(starts_of(rows[by]), day, _fractional_months(first, day.max())[day - first])
+    first, last = int(day.min()) // DAYS_AT_ONCE, int(day.max()) // DAYS_AT_ONCE
+    months = _fractional_months(first * DAYS_AT_ONCE, (last + 1) * DAYS_AT_ONCE)
+    return StreamDates(starts_of(rows[by]), day, months[day - first * DAYS_AT_ONCE])
 
 
-def _fractional_months(first: int, last: int) -> Floats:
-    """The fractional month of each day from the first to the last: there are fewer days than dates."""
+@lru_cache(maxsize=16)
+def _fractional_months(first: int, end: int) -> Floats:
+    """The fractional month of each day from the first to the one before the end: there are fewer days than dates."""
     day = pl.col("day")
     month = day.dt.year() * 12 + day.dt.month() - 1 + (day.dt.day() - 1) / day.dt.days_in_month()
-    days = pl.DataFrame({"day": np.arange(first, last + 1, dtype=np.int32)}).cast(pl.Date)
+    days = pl.DataFrame({"day": np.arange(first, end, dtype=np.int32)}).cast(pl.Date)
     return days.select(month.cast(pl.Float64)).to_series().to_numpy()
 
 

@@ -1,5 +1,6 @@
 """The analysis of credit risk: puts together values, points, reasons, evidence, class, stress and instalment."""
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -61,6 +62,7 @@ def _class_reasons(card: Scorecard, assessment: Assessment) -> pl.Series:
     return pl.Series("class_reason", reasons, pl.String)
 
 
+@cache
 def _missing() -> pl.Expr:
     """What is not known, as German sentences."""
     few_months = pl.when(pl.col("months") < FULL_MONTHS).then(
@@ -105,14 +107,12 @@ def _rows_of_unit(unit: str, orders: list[int], card: Scorecard, values: pl.Data
     """The rows of the signals with this unit: `user`, `signal`, `order`, `value`, `points`, `max_points`, `reason`."""
     signals, height = [card.signals[order] for order in orders], values.height
     numbers = [assessment.numbers[order] for order in orders]
-    templates = [_reasons(signal).gather(signal.places(column)) for signal, column in zip(signals, numbers, strict=True)]
+    templates = [_reasons(signal)[signal.places(column)] for signal, column in zip(signals, numbers, strict=True)]
     points = [signal.points(column) for signal, column in zip(signals, numbers, strict=True)]
     rows = pl.DataFrame(
         {
             "user": pl.concat([values.get_column("user")] * len(signals)),
-            "signal": pl.Series([signal.name for signal in signals], dtype=pl.String).gather(
-                np.repeat(np.arange(len(signals)), height)
-            ),
+            "signal": pl.Series([signal.name for signal in signals], dtype=pl.String)[np.repeat(np.arange(len(signals)), height)],
             "order": np.repeat(np.array(orders, np.int64), height),
             "value": pl.concat([values.get_column(signal.name).cast(pl.Float64).rename("value") for signal in signals]),
             "points": np.concatenate(points),
@@ -129,6 +129,7 @@ def _reasons(signal: Signal) -> pl.Series:
     return pl.Series("template", [range_.reason for range_ in signal.all_ranges], pl.String)
 
 
+@cache
 def _written(unit: str) -> pl.Expr:
     """The value in German: `2.500 €`, `34,6 %`, `1 Monat`, `3`."""
     value = pl.col("value")

@@ -1,5 +1,7 @@
 """Guards against false starts, ends and first-time events, the confidence of events, and the minimum time between them."""
 
+from functools import cache
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -82,6 +84,7 @@ def _merge_resumed(runs: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+@cache
 def run_confidence() -> pl.Expr:
     """The confidence of a run by its number of payments."""
     is_rare = pl.col("length") > MAX_MONTH_DAYS

@@ -1,5 +1,7 @@
 """Starts and ends of vehicles, by tax, insurance and leasing. A new policy alone is often only a change of insurer."""
 
+from functools import cache
+
 import polars as pl
 
 from analytics.analyses.life_events.evidence import EventEvidence
@@ -97,6 +99,7 @@ def _replacements(evidence: EventEvidence) -> list[pl.DataFrame]:
     ]
 
 
+@cache
 def _plate() -> pl.Expr:
     """The plate in a booking's text without blanks, empty if there is none."""
     return folded_text().str.extract(PLATE).str.replace_all(r"\W", "").fill_null("")

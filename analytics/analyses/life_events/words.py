@@ -194,11 +194,13 @@ def _with_rents(rows: pl.DataFrame, surnames: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(rows["kind"].scatter(rent_rows, rents.select(_rent_kind()).to_series()))
 
 
+@cache
 def folded_text() -> pl.Expr:
     """Name and purpose of a booking in lower case without umlauts."""
     return fold_umlauts(pl.concat_str(pl.col("counterparty_name", "purpose").fill_null(""), separator=" "))
 
 
+@cache
 def _without_blanks() -> pl.Expr:
     return pl.col("text").str.replace_all(r"[^a-z0-9?%]+", "")
 
