@@ -109,7 +109,7 @@ def _begin(context: Context, tenant: UUID, user: UUID, user_id: str) -> FetchJob
         if offer is None:
             raise NotFound("provider")
         login = connect.login(connect.AccessRequest(ACCESS, DEMO, {}), offer, {"userid": user_id, "pin": PIN})
-        begun = connect.connect(owner, context.vault, context.settings, [login], refresh=True, attended_from=None)
-        ((access, fetch),) = begun.items()
+        fetches = connect.connect(owner, context.vault, context.settings, [login], refresh=True, attended_from=None)
+        ((access, fetch),) = fetches.items()
         jobs.remove_waiting(owner, [access])
     return FetchJob(tenant, user, access, fetch)

@@ -116,11 +116,17 @@ def main(
 
 def measure(folder: Path, users: list[int], months: int, *, buckets: int = 64, engine: str = "inline") -> Iterator[Size]:
     """A house in a folder that grows to each of these numbers of users, measured at each."""
-    settings = Settings(_env_file=None, home=folder / "home")
+    settings = Settings(_env_file=None, home=folder / "home", database_url=None, migration_url=None, lake=None)
     with migrated_database(settings) as where:
         create_ring(settings.keys_path)
-        told = {"HOME": str(settings.home), "DATABASE_URL": where.service, "BUCKETS": str(buckets), "ENGINE": engine}
-        with _environment({f"KONTOR_{name}": value for name, value in told.items()}):
+        environment = {
+            "KONTOR_HOME": str(settings.home),
+            "KONTOR_LAKE": settings.lake_path,
+            "KONTOR_DATABASE_URL": where.service,
+            "KONTOR_BUCKETS": str(buckets),
+            "KONTOR_ENGINE": engine,
+        }
+        with _environment(environment):
             settings = Settings(_env_file=None)
             database = Database(where.service, pool=1)
             with database.operating() as operator:

@@ -46,13 +46,13 @@ def find(lake: Lake) -> Split | None:
 
 def begin(lake: Lake, after: int) -> Split:
     """The split of the lake into this number of buckets, new or begun before; raises `Invalid` for a number that cannot be."""
-    begun, text = find(lake), lake.storage.read_text(BUCKET_COUNT_FILE)
+    unfinished, text = find(lake), lake.storage.read_text(BUCKET_COUNT_FILE)
     if text is None:
         raise Invalid("there is no lake to split: KONTOR_BUCKETS decides when it is begun")
-    if begun is not None and begun.after != after:
-        raise Invalid(f"this lake is being split into {begun.after} buckets: go on with that number")
-    if begun is not None:
-        return begun
+    if unfinished is not None and unfinished.after != after:
+        raise Invalid(f"this lake is being split into {unfinished.after} buckets: go on with that number")
+    if unfinished is not None:
+        return unfinished
     before = int(text)
     if after % before or not before < after <= MAX_BUCKETS:
         raise Invalid(f"{before} buckets can be split into a multiple of {before}, at most {MAX_BUCKETS}")

@@ -37,7 +37,7 @@ RESERVE_CENTS = 50_000
 """The lowest balance that an account ever has."""
 
 
-class Login(NamedTuple):
+class HouseholdLogin(NamedTuple):
     """A household by its number, and the first day of its bookings at the bank."""
 
     number: int
@@ -97,14 +97,14 @@ def simulate_in_advance(numbers: range) -> None:
     )
 
 
-def _login(user_id: str) -> Login | None:
+def _login(user_id: str) -> HouseholdLogin | None:
     match = USER_ID.fullmatch(user_id)
     if match is None:
         return None
-    return Login(int(match["number"]), date(int(match["year"]), int(match["month"]), 1) if match["year"] else START)
+    return HouseholdLogin(int(match["number"]), date(int(match["year"]), int(match["month"]), 1) if match["year"] else START)
 
 
-def _login_of(customer: Customer) -> Login:
+def _login_of(customer: Customer) -> HouseholdLogin:
     login = _login(customer.user_id)
     if login is None:
         raise ValueError("not a household")  # only `find` makes these customers
@@ -124,7 +124,7 @@ def _single_life(number: int) -> Life:
 
 
 @lru_cache(maxsize=8)
-def _by_product(login: Login) -> dict[str, "pl.DataFrame"]:
+def _by_product(login: HouseholdLogin) -> dict[str, "pl.DataFrame"]:
     """The bookings of each product, the oldest first, by the product's key at the bank."""
     import polars as pl
 
@@ -139,7 +139,7 @@ def _by_product(login: Login) -> dict[str, "pl.DataFrame"]:
     }
 
 
-def _customer(user_id: str, login: Login) -> Customer:
+def _customer(user_id: str, login: HouseholdLogin) -> Customer:
     rows = _life(login.number).products.iter_rows(named=True)
     accounts = tuple(_account(row, _by_product(login)[_key(row)]) for row in rows)
     return Customer(user_id, accounts, methods=(security.PUSH, security.APP), media=(security.PHONE_APP,))
