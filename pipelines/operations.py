@@ -61,9 +61,9 @@ def read_survey(database: Database, lake: Lake, vault: Vault, settings: Settings
         slot = fetches.slot_fetches(operator, slot_of(now, settings.zone))
         age = fetches.data_age(operator, now - MAX_DATA_AGE)
         server = server_state.read(operator)
-        things = watched.read(operator, _active_key(vault))
+        watched_state = watched.read(operator, _active_key(vault))
     moments = {table.name: lake.last_written_at(table) for table in (TRANSACTIONS, TRANSACTION_TAGS, ANALYSED)}
-    return Survey(slot, age, server, things, {name: moment for name, moment in moments.items() if moment is not None})
+    return Survey(slot, age, server, watched_state, {name: moment for name, moment in moments.items() if moment is not None})
 
 
 def _active_key(vault: Vault) -> str:

@@ -14,7 +14,6 @@ from uuid import UUID
 import structlog
 
 from models import registry
-from models.credit_risk import versions as calibrations
 from models.errors import ModelError
 from warehouse.postgres import models_in_use
 from warehouse.postgres.database import Database
@@ -88,18 +87,24 @@ def _copy(home: Path, scope: str, content: ModelFiles) -> bool:
 
 def _active_version(home: Path, scope: str) -> str:
     if tenant := _calibrated_tenant(scope):
+        from models.credit_risk import versions as calibrations  # loads numba, which workers do without
+
         return calibrations.active_version(calibrations.tenant_folder(home, tenant))
     return registry.active_version(_folder(home, scope))
 
 
 def _files_in_use(home: Path, scope: str) -> ModelFiles:
     if tenant := _calibrated_tenant(scope):
+        from models.credit_risk import versions as calibrations  # loads numba, which workers do without
+
         return ModelFiles(*calibrations.files_in_use(calibrations.tenant_folder(home, tenant)))
     return ModelFiles(*registry.files_in_use(_folder(home, scope)))
 
 
 def _copy_into_use(home: Path, scope: str, content: ModelFiles) -> None:
     if tenant := _calibrated_tenant(scope):
+        from models.credit_risk import versions as calibrations  # loads numba, which workers do without
+
         folder = calibrations.tenant_folder(home, tenant)
         calibrations.copy_into_use(folder, content.version, content.model, content.log)
     else:

@@ -101,15 +101,15 @@ def fail(span: Span, kind: str) -> None:
 @contextmanager
 def span(name: Name, parent: str | None = None, **attributes: str | int) -> Iterator[Span]:
     """A span around a block; what begins in the block is below it."""
-    begun = begin(name, parent, **attributes)
-    if begun is INVALID_SPAN:
-        yield begun
+    new_span = begin(name, parent, **attributes)
+    if new_span is INVALID_SPAN:
+        yield new_span
         return
-    with trace.use_span(begun, end_on_exit=True, record_exception=False, set_status_on_exception=False):
+    with trace.use_span(new_span, end_on_exit=True, record_exception=False, set_status_on_exception=False):
         try:
-            yield begun
+            yield new_span
         except BaseException as error:
-            fail(begun, type(error).__qualname__)
+            fail(new_span, type(error).__qualname__)
             raise
 
 

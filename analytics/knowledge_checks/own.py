@@ -51,8 +51,8 @@ def _problems(path: Path) -> Iterator[str]:
 def _merged(ours: Sheet, own: Sheet, key: str | None) -> MergedSheet:
     """The rows that count, in the order of their numbers where the key is one."""
     replaced = {row[key] for _, row in own.rows} if key else set()
-    kept = [(LineOfOurs(-line), row) for line, row in ours.rows if key is None or row[key] not in replaced]
-    rows: list[tuple[int, dict[str, str]]] = [*kept, *own.rows]
+    our_rows = [(LineOfOurs(-line), row) for line, row in ours.rows if key is None or row[key] not in replaced]
+    rows: list[tuple[int, dict[str, str]]] = [*our_rows, *own.rows]
     if key == "number":
         rows.sort(key=lambda row: int(row[1]["number"]) if row[1]["number"].isdigit() else 0)
     return MergedSheet(own.file, own.columns, rows, [])

@@ -48,9 +48,9 @@ def leave_entry(database: Database) -> None:
 
 
 def _deed(operator: Owner, command: str, arguments: Mapping[str, Any]) -> Deed:
-    named = [str(arguments[name]) for name in CHANGES[command] if arguments.get(name)]
+    object_names = [str(arguments[name]) for name in CHANGES[command] if arguments.get(name)]
     tenant = arguments.get("name") if command.startswith("tenant ") else arguments.get("tenant")
-    action, object_id = command.replace(" ", "_").replace("-", "_"), " ".join(named) or None
+    action, object_id = command.replace(" ", "_").replace("-", "_"), " ".join(object_names) or None
     try:
         tenant_id = tenants.find(operator, tenant).id if tenant else None
     except NotFound:

