@@ -32,7 +32,7 @@ from pipelines.banks.base import (
 )
 from pipelines.banks.fints import addresses, dialogue, messages
 from pipelines.banks.fints.connection import Connection
-from pipelines.banks.fints.dialogue import FintsCaller, Flow
+from pipelines.banks.fints.conversation import FintsCaller, Flow, read_anonymously
 from pipelines.banks.fints.login_fields import PIN, USER_ID, form_of
 from pipelines.banks.fints.memory import read_memory, read_state
 from pipelines.banks.fints.messages import Answer, FintsMessage, Login
@@ -121,7 +121,7 @@ class FintsConnector:
         if address is None:
             raise Unreachable
         caller = FintsCaller(provider.blz or "", "", self._product_id or DEMO_PRODUCT_ID)
-        flow = dialogue.read_anonymously(caller)
+        flow = read_anonymously(caller)
         return _result(self._run(flow, Login(caller.blz, "", ""), address, now))
 
     def _turn(self, flow: Flow[Turn], login: Login, address: str, now: datetime) -> Turn:

@@ -24,17 +24,9 @@ from pipelines.banks.base import (
 )
 from pipelines.banks.fints import cards, codes, orders, positions
 from pipelines.banks.fints.challenges import TanChallenge
-from pipelines.banks.fints.dialogue import (
-    BERLIN,
-    MAX_PAGES,
-    Conversation,
-    Flow,
-    booking_order,
-    read_history,
-    short_history,
-    today_of,
-)
+from pipelines.banks.fints.conversation import BERLIN, Conversation, Flow
 from pipelines.banks.fints.digests import digest_of
+from pipelines.banks.fints.history import MAX_PAGES, booking_order, read_history, short_history, today_of
 from pipelines.banks.fints.memory import History, write_memory
 from pipelines.banks.fints.messages import FIRST_ORDER, Answer
 from pipelines.banks.fints.parameters import BankParameters, FintsAccount, can_pay

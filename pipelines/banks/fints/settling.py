@@ -8,10 +8,11 @@ from datetime import date, timedelta
 from uuid import UUID
 
 from pipelines.banks.base import BankFault, Code, Done, Failed, FetchRequest, Unreachable, Unusable
-from pipelines.banks.fints import codes, dialogue, orders
+from pipelines.banks.fints import codes, orders
 from pipelines.banks.fints.challenges import TanChallenge
+from pipelines.banks.fints.conversation import Conversation, FintsCaller, Flow, login_in_step
 from pipelines.banks.fints.delivery import bookings_frame, key_of
-from pipelines.banks.fints.dialogue import MAX_PAGES, Conversation, FintsCaller, Flow
+from pipelines.banks.fints.history import MAX_PAGES, read_history, sepa_accounts, today_of
 from pipelines.banks.fints.memory import History, Memory, OrderTrace
 from pipelines.banks.fints.messages import FIRST_ORDER, Answer
 from pipelines.banks.fints.pain import BULK_REFERENCE_LENGTH
@@ -34,13 +35,13 @@ def find_outcome(caller: FintsCaller, memory: Memory, request: FetchRequest, ref
     if not memory.is_complete:
         return None
     trace = memory.order if memory.order is not None and memory.order.reference == reference else None
-    conversation, outcome = yield from dialogue.login_in_step(caller, memory)
+    conversation, outcome = yield from login_in_step(caller, memory)
     if isinstance(outcome, TanChallenge):
         yield from conversation.close()
         return None
-    accounts = yield from conversation.closing(dialogue.sepa_accounts(conversation, outcome))
-    first_day = trace.day if trace else dialogue.today_of(request) - timedelta(days=SEARCHED_DAYS)
-    days = (first_day, dialogue.today_of(request))
+    accounts = yield from conversation.closing(sepa_accounts(conversation, outcome))
+    first_day = trace.day if trace else today_of(request) - timedelta(days=SEARCHED_DAYS)
+    days = (first_day, today_of(request))
     end: Done | Failed | None = yield from conversation.closing(_by_protocol(conversation, days, reference, trace))
     if end is None:
         end = yield from conversation.closing(_by_bookings(conversation, accounts, days, reference, trace))
@@ -108,7 +109,7 @@ def _by_bookings(
         if not can_pay(conversation.memory.bank, account, "HKCCS") or (trace and key_of(account) != trace.product):
             continue
         try:
-            history = yield from dialogue.read_history(conversation, account, days)
+            history = yield from read_history(conversation, account, days)
         except Unreachable:
             raise
         except BankFault:

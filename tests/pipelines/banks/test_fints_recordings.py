@@ -7,8 +7,9 @@ import pytest
 from pipelines.banks.base import AccessLocked, BankFault, WrongCredentials
 from pipelines.banks.fints import codes, messages, orders
 from pipelines.banks.fints.challenges import read_challenge
+from pipelines.banks.fints.conversation import Conversation, FintsCaller
 from pipelines.banks.fints.delivery import bookings_frame, category_of
-from pipelines.banks.fints.dialogue import Conversation, FintsCaller, read_history
+from pipelines.banks.fints.history import read_history
 from pipelines.banks.fints.memory import History, Memory
 from pipelines.banks.fints.messages import Answer, FintsMessage, Login
 from pipelines.banks.fints.parameters import BankParameters, FintsAccount, TanMethod, read_accounts, read_bank, with_sepa
