@@ -210,6 +210,8 @@ def become(module: str, folder: str, environment: dict[str, str], output: int) -
     os.environ.clear()
     os.environ.update(environment)
     sys.argv = [module]
+    if not hasattr(sys.modules[module], "__path__"):  # a package stays, since its `__main__` is run
+        del sys.modules[module]  # it runs once more, as the main module; Python would warn, in the log
     code = 0
     try:
         if module == "api":
