@@ -7,7 +7,7 @@ the id of the user. `kontor console` makes its own entries, in the transactions 
 from collections.abc import Mapping
 from typing import Any
 
-import click
+from typer._click.globals import get_current_context  # typer has its own copy of click, and no public name for this
 
 from warehouse.errors import NotFound
 from warehouse.postgres import audit_log
@@ -38,7 +38,7 @@ CHANGES: Mapping[str, tuple[str, ...]] = {
 
 def leave_entry(database: Database) -> None:
     """Adds the entry of the command that runs, if it is one that changes something."""
-    context = click.get_current_context(silent=True)
+    context = get_current_context(silent=True)
     if context is None:
         return
     command = " ".join(context.command_path.split()[1:])

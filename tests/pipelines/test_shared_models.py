@@ -10,7 +10,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from analytics.analyses.credit_risk import scorecard
+from analytics.analyses.credit_risk.scorecard import version as scorecard_version
 from models import registry
 from models.credit_risk import versions
 from pipelines import shared_models
@@ -146,7 +146,7 @@ def test_a_calibration_is_taken_up_by_other_machines_and_taken_out_of_use_there(
     database: Database, machines: tuple[Path, Path]
 ) -> None:
     one, other = machines
-    tenant, calibration = TENANT, fitted(outcomes()).model_copy(update={"scorecard": scorecard.version()})
+    tenant, calibration = TENANT, fitted(outcomes()).model_copy(update={"scorecard": scorecard_version()})
     folder, copy = versions.tenant_folder(one, tenant), versions.tenant_folder(other, tenant)
     versions.add(folder, calibration)
     with shared_models.changing_calibration(database, one, tenant):
