@@ -112,7 +112,7 @@ def for_sums(known: Snapshot) -> Callable[[], pl.DataFrame]:
     """Sums by user and category: months and weeks from bookings, everything else from months."""
     given = flows(known)
     user, tag = (pl.col(name).to_physical().cast(pl.Int64) for name in ("user", "category"))
-    rows = given.rows.select("month", "week", "cents", pair=user * len(given.tags.categories) + tag)
+    rows = given.rows.select("month", "week", "cents", pair=user * given.tags.names.len() + tag)
 
     def found() -> pl.DataFrame:
         parts = {"month": _summed(rows, pl.col("month")), "week": _summed(rows, pl.col("week"))}
@@ -132,7 +132,7 @@ def _summed(rows: pl.DataFrame, item: pl.Expr) -> pl.DataFrame:
 
 
 def _named(sums: pl.DataFrame, given: Flows) -> pl.DataFrame:
-    tags = given.tags.categories
+    tags = given.tags.names
     user, category = given.users.categories.gather(sums["pair"] // tags.len()), tags.gather(sums["pair"] % tags.len())
     return sums.select("kind", "item", "cents", user=user, category=category)
 

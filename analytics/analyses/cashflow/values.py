@@ -101,8 +101,8 @@ def _usual_per_cycle(rows: pl.DataFrame, past: pl.DataFrame, cycle: str, tags: T
 
 def _has_tag(rows: pl.DataFrame, flags: Flags) -> Flags:
     """By row whether its tag is a category that has this flag."""
-    is_category: Flags = rows["tree"].to_physical().to_numpy() == CATEGORIES_CODE
-    return is_category & flags[rows["tag"].to_numpy()]
+    has_flag: Flags = flags[rows["tag"].to_numpy()] & (rows["tree"].to_physical().to_numpy() == CATEGORIES_CODE)
+    return has_flag
 
 
 def _yearly_extra(rows: pl.DataFrame, yearly: Floats) -> pl.DataFrame:
