@@ -42,9 +42,9 @@ class Fork:
     """A process that was started by `start`, with the methods of `subprocess.Popen` that tests use."""
 
     def __init__(self, module: str, pid: int, handle: int, report: socket.socket) -> None:
-        self.module, self.pid, self.returncode = module, pid, None
+        self.module, self.pid = module, pid
+        self.returncode: int | None = None
         self._handle, self._report = handle, report
-        self.returncode: int | None
 
     def poll(self) -> int | None:
         """The exit code, negative for a signal; None while it runs."""
@@ -134,12 +134,12 @@ class Forge:
     def serve(self) -> None:
         """Serves until nobody can ask any more, and ends what still runs."""
         while True:
-            for ready in select.select([self._requests, *self._reports], [], [])[0]:
-                if ready is not self._requests:
-                    self._report_end(ready)
-                elif not self._answer():
-                    self._end_all()
-                    return
+            ready = select.select([self._requests.fileno(), *self._reports], [], [])[0]
+            for handle in self._reports.keys() & set(ready):
+                self._report_end(handle)
+            if self._requests.fileno() in ready and not self._answer():
+                self._end_all()
+                return
 
     def _answer(self) -> bool:
         """Starts what is asked for; whether there was a request."""
@@ -246,7 +246,7 @@ class ForkingContext:
 
     Pipe = staticmethod(multiprocessing.Pipe)
 
-    class Process(multiprocessing.get_context("fork").Process):  # type: ignore[name-defined,misc]
+    class Process(multiprocessing.get_context("fork").Process):  # type: ignore[misc]
         def run(self) -> None:
             from api.http import metrics
 

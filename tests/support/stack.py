@@ -236,7 +236,7 @@ class Stack:
 
 
 @contextmanager
-def running_stack(home: Path, starting: Starting | None = None, **environment: str) -> Iterator[Stack]:
+def running_stack(home: Path, starting: Starting | None = None, /, **environment: str) -> Iterator[Stack]:
     """A service of two workers on a free port, with its own database, stopped at the end. Its processes are forks, or started as
     they are told.
     """
