@@ -134,13 +134,12 @@ class Forge:
     def serve(self) -> None:
         """Serves until nobody can ask any more, and ends what still runs."""
         while True:
-            asking = self._requests.fileno()
-            for ready in select.select([asking, *self._reports], [], [])[0]:
-                if ready != asking:
-                    self._report_end(ready)
-                elif not self._answer():
-                    self._end_all()
-                    return
+            ready = select.select([self._requests.fileno(), *self._reports], [], [])[0]
+            for handle in self._reports.keys() & set(ready):
+                self._report_end(handle)
+            if self._requests.fileno() in ready and not self._answer():
+                self._end_all()
+                return
 
     def _answer(self) -> bool:
         """Starts what is asked for; whether there was a request."""
