@@ -10,7 +10,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from api.cli.installation import Json, console, open_installation, read_settings, say, show
 from warehouse.errors import Invalid
-from warehouse.lake.lake import MAX_BUCKETS, Lake
 from warehouse.postgres import embedded, migrate
 
 commands = typer.Typer(help="The parts into which users are divided.", no_args_is_help=True)
@@ -87,13 +86,12 @@ def _group() -> None:
 
 @commands.command()
 def split(
-    into: Annotated[
-        int, typer.Option(min=2, max=MAX_BUCKETS, help="New number: a multiple of the present one.", show_default=False)
-    ],
+    into: Annotated[int, typer.Option(min=2, help="New number: a multiple of the present one.", show_default=False)],
     as_json: Json = False,
 ) -> None:
     """Split every bucket of the lake into several, while nothing else runs. If it is killed, run it again: nothing is lost."""
     from pipelines.results import splitting  # loads the tables of all analyses, which most commands do without
+    from warehouse.lake.lake import Lake
 
     with open_installation() as installation, Progress(console=console, disable=as_json) as progress:
         task = progress.add_task("Buckets")

@@ -147,7 +147,7 @@ def _survey_metrics(survey: Survey) -> Iterator[Metric]:
     yield GaugeMetricFamily("kontor_database_oldest_transaction_seconds", text, server.oldest_transaction_seconds)
     ages = {"certificate": watched.certificate_seconds, "vault_key": watched.vault_key_seconds}
     text = "Age of the oldest certificate that an active tenant uses, and since when the active vault key has been in use"
-    yield _gauge("kontor_secret_age_seconds", text, "secret", {name: age for name, age in ages.items() if age is not None})
+    yield _gauge("kontor_secret_age_seconds", text, "kind", {name: age for name, age in ages.items() if age is not None})
     text = "Consents and payments that should have ended five minutes ago"
     yield GaugeMetricFamily("kontor_stuck_dialogues", text, watched.stuck_dialogues)
     text = "Payments with unknown outcome about which workers no longer ask the bank"
