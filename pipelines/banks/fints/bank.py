@@ -30,7 +30,7 @@ from pipelines.banks.base import (
     Unusable,
     WrongCredentials,
 )
-from pipelines.banks.fints import addresses, dialogue, messages
+from pipelines.banks.fints import addresses, messages
 from pipelines.banks.fints.connection import Connection
 from pipelines.banks.fints.conversation import FintsCaller, Flow, read_anonymously
 from pipelines.banks.fints.login_fields import PIN, USER_ID, form_of
@@ -75,12 +75,14 @@ class FintsConnector:
 
     def fetch(self, request: FetchRequest) -> Iterator[Part]:
         """One session: the header, then every requested product. Raises `ScaNeeded` where the customer must confirm."""
+        from pipelines.banks.fints import dialogue  # it reads statements, which loads Polars
+
         caller, login, address = self._caller(request)
         yield from self._run(dialogue.fetch(caller, read_memory(request.memory), request), login, address, request.now)
 
     def start(self, order: Order, request: FetchRequest) -> Turn:
         """The first step of a consent or a payment."""
-        from pipelines.banks.fints import paying  # it reads statements, which loads Polars
+        from pipelines.banks.fints import dialogue, paying
 
         caller, login, address = self._caller(request)
         memory = read_memory(request.memory)
@@ -92,7 +94,7 @@ class FintsConnector:
 
     def resume(self, request: FetchRequest, state: bytes, reply: Reply) -> Turn:
         """The next step."""
-        from pipelines.banks.fints import paying
+        from pipelines.banks.fints import dialogue, paying
 
         caller, login, address = self._caller(request)
         try:
