@@ -9,7 +9,7 @@ from analytics.analyses.cashflow.flows import EXPENSES, INCOME
 from analytics.analyses.cashflow.statistics import AGGREGATE
 from analytics.analyses.german import german_euros
 from analytics.analyses.snapshot import Snapshot
-from analytics.frames import DISPOSABLE_MONEY, checked, collected
+from analytics.frames import DISPOSABLE_MONEY, checked, collected, divided
 
 SALARY_CATEGORY = "INCOME_SALARY"
 MONTH_DAYS = 30.4369
@@ -32,7 +32,7 @@ def disposable_money(snapshot: Snapshot, cashflow: Cashflow) -> pl.DataFrame:
     ):
         salaries_with_sums = salaries_with_sums.join(sums, on="user", how="left")
     days = (pl.col("date_salary_next") - pl.col("as_of")).dt.total_days()
-    month_share = (days - 1).clip(lower_bound=0) / MONTH_DAYS
+    month_share = divided((days - 1).clip(lower_bound=0), MONTH_DAYS)
     usual_share = 1 - RARE_SHARE * (1 - month_share).clip(lower_bound=0)
     complete = salaries_with_sums.with_columns(
         pl.col("salary_latest", "cashflow", "savings", "occurrences", "expected_savings").fill_null(0),

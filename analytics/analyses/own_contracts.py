@@ -11,7 +11,7 @@ from typing import NamedTuple
 import polars as pl
 
 from analytics.analyses.keys import user_key
-from analytics.frames import ACCOUNT_PAYMENTS, LOAN_ACCOUNTS, checked
+from analytics.frames import ACCOUNT_PAYMENTS, LOAN_ACCOUNTS, checked, divided
 from analytics.products import ProductCategory
 
 LOAN_TRANSFER, SAVINGS_TRANSFER = "TRANSFER_LOAN", "TRANSFER_SAVINGS"
@@ -158,7 +158,7 @@ def _debts(worded_rows: pl.DataFrame, accounts: pl.DataFrame) -> pl.DataFrame:
         last=pl.last("interest"),
         repaid=pl.first("since") - pl.last("since"),
         since=pl.last("since"),
-        months=((pl.last("booked_on") - pl.first("booked_on")).dt.total_days() / MONTH_DAYS / (pl.len() - 1)),
+        months=divided((pl.last("booked_on") - pl.first("booked_on")).dt.total_days(), MONTH_DAYS) / (pl.len() - 1),
     )
     outflow = pl.col("amount_cents").filter(pl.col("amount_cents") < 0, pl.col("interest").is_null())
     totals = worded_rows.group_by(ACCOUNT_KEY).agg(booked=pl.sum("amount_cents"), paid_out=-outflow.sum())

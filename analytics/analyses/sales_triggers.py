@@ -12,7 +12,7 @@ from analytics.analyses.life_events.evidence import OTHER_INCOME, EventEvidence,
 from analytics.analyses.life_events.months import large_incomes, last_months, monthly_incomes, sum_months
 from analytics.analyses.life_events.words import WAGE_KINDS
 from analytics.analyses.snapshot import Snapshot
-from analytics.frames import NO_SALES_TRIGGERS, SALES_TRIGGERS, checked, collected
+from analytics.frames import NO_SALES_TRIGGERS, SALES_TRIGGERS, checked, collected, divided
 
 INCOME_MONTHS, HIGH_INCOME_CENTS = 3, 320_000
 MIN_HISTORY_MONTHS, MIN_ACTIVE_CONTRACTS = 12, 3
@@ -89,7 +89,7 @@ def _missing_insurances(
     )
     high = monthly_income(evidence, month_sums).filter(pl.col("total") >= INCOME_MONTHS * HIGH_INCOME_CENTS)
     high_earners = privately_insurable.join(high, on="user").with_columns(
-        amount=(pl.col("total") / INCOME_MONTHS).round().cast(pl.Int64)
+        amount=divided(pl.col("total"), INCOME_MONTHS).round().cast(pl.Int64)
     )
     if not high_earners.is_empty():
         high_earners = high_earners.join(_income_ids(evidence, INCOME_MONTHS), on="user", how="left", maintain_order="left")
@@ -203,7 +203,7 @@ def _savings_potential(evidence: EventEvidence, month_sums: pl.DataFrame) -> pl.
     )
     if savers.is_empty():
         return NO_SALES_TRIGGERS
-    mean = (pl.col("net") / SAVING_MONTHS).round().cast(pl.Int64)
+    mean = divided(pl.col("net"), SAVING_MONTHS).round().cast(pl.Int64)
     reason = pl.lit("Im Mittel von sechs Monaten bleibt Geld übrig")
     dated_savers = savers.join(evidence.histories, on="user").join(_income_ids(evidence, SAVING_MONTHS), on="user", how="left")
     return _triggers(dated_savers, "FINANCIAL_SAVINGSPOTENTIAL", pl.col("as_of"), mean, pl.lit(0.85), reason, pl.col("bookings"))

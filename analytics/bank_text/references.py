@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from analytics.bank_text import sepa
-from analytics.frames import collected, nulls
+from analytics.frames import collected, divided, nulls
 
 MIN_NUMBER_CHARACTERS = 5
 """A value with fewer letters and digits is no number of a contract."""
@@ -126,7 +126,7 @@ def _span_columns() -> tuple[dict[str, pl.Expr], ...]:
         "last": pl.when(spanned).then("end").otherwise(pl.coalesce(quarter_end, pl.col("month").dt.month_end())),
         "months": pl.coalesce(
             "rhythm",
-            pl.when(spanned).then((days / 30.4).round().cast(pl.Int32)),
+            pl.when(spanned).then(divided(days, 30.4).round().cast(pl.Int32)),
             pl.when(pl.col("quarter").is_not_null()).then(pl.lit(3, pl.Int32)),
             pl.when(pl.col("month").is_not_null()).then(pl.lit(1, pl.Int32)),
         ),

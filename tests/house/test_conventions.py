@@ -209,3 +209,27 @@ def test_every_dependency_is_used() -> None:
     by_others = {"tzdata", "dagster-postgres"}  # zoneinfo's where the system has no time zones; Dagster's storage
     unused = [name for name in names - by_others if imported.get(name, name.replace("-", "_")) not in sources]
     assert unused == []
+
+
+def test_no_expression_of_an_analysis_is_divided_by_a_constant() -> None:
+    """Polars gives other bits for a single row than for several: `analytics.frames.divided` does not."""
+    divisions = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in SOURCES
+        if path.is_relative_to(ROOT / "analytics")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and is_constant(node.right) and is_expression(node.left)
+    ]
+    assert divisions == []
+
+
+def is_constant(node: ast.expr) -> bool:
+    """Whether it is a number, or the name of a constant."""
+    return isinstance(node, ast.Constant) or (isinstance(node, ast.Name) and node.id.isupper())
+
+
+def is_expression(node: ast.expr) -> bool:
+    """Whether it is made of columns."""
+    return any(
+        isinstance(part, ast.Attribute) and ast.unparse(part) in ("pl.col", "pl.sum", "pl.last") for part in ast.walk(node)
+    )

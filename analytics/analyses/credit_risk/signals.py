@@ -17,7 +17,7 @@ from analytics.analyses.affordability.words import booking_texts
 from analytics.analyses.credit_risk import balances
 from analytics.analyses.loan_purposes import CREDITS, MORTGAGES, PURCHASE
 from analytics.analyses.snapshot import Snapshot
-from analytics.frames import collected
+from analytics.frames import collected, divided
 from analytics.products import ProductCategory
 
 MAX_RATIO = 10.0
@@ -104,7 +104,7 @@ def _values(users: pl.LazyFrame) -> pl.LazyFrame:
     )
     has_income = pl.col("income") > 0
     return filled.with_columns(
-        income_height=pl.col("income") / 100,
+        income_height=divided(pl.col("income"), 100),
         income_regular=pl.when(has_income).then(pl.col("income_regular") / pl.max_horizontal("income", 1)).otherwise(0.0),
         fixed_costs=ratio_to_income("fixed_cents"),
         rent_burden=ratio_to_income("rent_cents"),
@@ -159,7 +159,7 @@ def _income_length(snapshot: Snapshot, windows: pl.DataFrame) -> pl.LazyFrame:
     )
     oldest = contracts.group_by("user").agg(pl.min("date_first")).join(windows.lazy(), on="user", how="inner")
     days = (pl.col("as_of") - pl.col("date_first")).dt.total_days()
-    return oldest.select("user", income_length=(days / MONTH_DAYS).floor())
+    return oldest.select("user", income_length=divided(days, MONTH_DAYS).floor())
 
 
 def _regular_incomes(snapshot: Snapshot, windows: pl.DataFrame) -> pl.DataFrame:
@@ -191,7 +191,7 @@ def _debts(snapshot: Snapshot, windows: pl.DataFrame, loans: pl.DataFrame) -> pl
     open_loans = known_loans.filter((pl.col("remaining_amount") != 0).fill_null(value=True))
     is_loan = (pl.col("kind") != PURCHASE).fill_null(value=True)
     instalments = open_loans.group_by("user").agg(
-        instalment_cents=(-pl.col("amount_latest") * pl.col("per_year").fill_null(12) / 12).sum(),
+        instalment_cents=divided(-pl.col("amount_latest") * pl.col("per_year").fill_null(12), 12).sum(),
         remaining_cents=pl.col("remaining_amount").filter(is_loan).sum(),
         loans_without_amount=(is_loan & pl.col("remaining_amount").is_null()).sum(),
     )

@@ -4,7 +4,7 @@ import polars as pl
 
 from analytics.analyses.credit_risk.scorecard import CLASSES, Scorecard
 from analytics.analyses.credit_risk.signals import ratio_to_income
-from analytics.frames import CREDIT_RISK_STRESSES
+from analytics.frames import CREDIT_RISK_STRESSES, divided
 
 INCOME_LESS_10, INCOME_LESS_20, RATE_PLUS_2 = CREDIT_RISK_STRESSES
 INCOME_FACTORS = {INCOME_LESS_10: 0.9, INCOME_LESS_20: 0.8}
@@ -49,12 +49,12 @@ def with_stress(values: pl.DataFrame, card: Scorecard) -> pl.DataFrame:
 
 def _with_income(values: pl.DataFrame, factor: float) -> pl.DataFrame:
     income = (pl.col("income") * factor).round().cast(pl.Int64)
-    return values.with_columns(income=income, income_height=income / 100, **_ratios(income))
+    return values.with_columns(income=income, income_height=divided(income, 100), **_ratios(income))
 
 
 def _with_interest(values: pl.DataFrame) -> pl.DataFrame:
     """The values if what is left to pay on loans cost `RATE_STEP` more a year."""
-    interest = (pl.col("remaining_cents") * RATE_STEP / 12).round().cast(pl.Int64)
+    interest = divided(pl.col("remaining_cents") * RATE_STEP, 12).round().cast(pl.Int64)
     higher = values.with_columns(
         pl.col("expenses", "debt_service_cents", "fixed_cents") + interest,
     )

@@ -16,7 +16,7 @@ from analytics.analyses.life_stages.signs import (
     recent_bookings,
     recent_kinds,
 )
-from analytics.frames import LIFE_SIGNS, NO_LIFE_SIGNS
+from analytics.frames import LIFE_SIGNS, NO_LIFE_SIGNS, divided
 
 MIN_PENSION_SHARE = 0.5
 MIN_EMPLOYED_CENTS = 80_000
@@ -205,7 +205,7 @@ def _births(evidence: EventEvidence, events: pl.DataFrame) -> pl.DataFrame:
         return pl.Schema({**LIFE_SIGNS, "age": pl.Float64()}).to_frame()
     births_and_leaves = births_and_leaves.join(evidence.histories, on="user")
     since = pl.col("day").dt.offset_by(f"-{BENEFIT_DELAY_DAYS}d")
-    age = (pl.col("as_of") - since).dt.total_days() / 365.25
+    age = divided((pl.col("as_of") - since).dt.total_days(), 365.25)
     return births_and_leaves.select(
         "user", since=since, cents=pl.lit(0, pl.Int64), bookings="bookings", description=pl.lit("Geburt eines Kindes"), age=age
     )
