@@ -172,11 +172,11 @@ def test_a_forecast_is_compared_with_one_that_knows_contracts_and_habits() -> No
     perfect = perfect.with_columns(cents=pl.coalesce("next", "cents")).drop("next")
     figures = cashflow_figures(corpus, whole["cashflow_predictions"], FEW)
     for name in ("cashflow_expenses_times_best", "cashflow_income_times_best"):
-        assert 0.7 < figures[name].value < 1.6  # a small world: its best forecast may err by chance
+        assert 0.7 < figures[name].value < 1.8  # a small world: its best forecast may err by chance
         assert cashflow_figures(corpus, perfect, FEW)[name].value == 0
     disposable = before_salaries(corpus, tagged)
     off = disposable_figures(corpus, disposable.with_columns(pl.col("expected_left") + 1_000_000), FEW)
-    assert 0.7 < disposable_figures(corpus, disposable, FEW)["disposable_times_best"].value < 1.6
+    assert 0.7 < disposable_figures(corpus, disposable, FEW)["disposable_times_best"].value < 1.8
     assert off["disposable_times_best"].value > 5
 
 

@@ -101,7 +101,7 @@ def test_where_nothing_is_there_the_frame_is_empty(lake: Lake) -> None:
 
 def test_a_lake_keeps_the_number_of_buckets_that_it_was_begun_with(lake: Lake) -> None:
     lake.prepare(64)
-    with pytest.raises(Invalid, match="begun with 64 buckets"):
+    with pytest.raises(Invalid, match="has 64 buckets"):
         lake.prepare(32)
 
 
