@@ -120,32 +120,34 @@ def page_of_visitor(
     return context.new_page()
 
 
-# By turns something necessary and something pleasant, so that each correction changes the household of the same visitor.
 LIVE_LOOKS = [
-    pytest.param(PHONE, False, False, "RECREATION_HOBBY", id="phone-light-german"),
-    pytest.param(DESKTOP, True, True, "LIVING_DRUGSTORE", id="desktop-dark-english"),
+    pytest.param(PHONE, False, False, id="phone-light-german"),
+    pytest.param(DESKTOP, True, True, id="desktop-dark-english"),
     *(
-        pytest.param(viewport, dark, english, category, id=f"{name}-{category}", marks=pytest.mark.thorough)
-        for name, viewport, dark, english, category in (
-            ("phone", PHONE, True, True, "RECREATION_HOBBY"),
-            ("phone", PHONE, False, True, "LIVING_DRUGSTORE"),
-            ("desktop", DESKTOP, False, False, "RECREATION_SPORTS"),
-            ("desktop", DESKTOP, True, False, "LIVING_GROCERIES"),
+        pytest.param(viewport, dark, english, id=name, marks=pytest.mark.thorough)
+        for name, viewport, dark, english in (
+            ("phone-dark-english", PHONE, True, True),
+            ("phone-light-english", PHONE, False, True),
+            ("desktop-light-german", DESKTOP, False, False),
+            ("desktop-dark-german", DESKTOP, True, False),
         )
     ),
 ]
+NECESSARY, PLEASANT = "LIVING_DRUGSTORE", "RECREATION_HOBBY"
 
 
-@pytest.mark.parametrize(("viewport", "dark", "english", "category"), LIVE_LOOKS)
+@pytest.mark.parametrize(("viewport", "dark", "english"), LIVE_LOOKS)
 def test_a_correction_shows_its_effect_at_once_and_moves_nothing(
-    browser: Browser, stack: Stack, visitor: BrowserContext, viewport: ViewportSize, category: str, *, dark: bool, english: bool
+    browser: Browser, stack: Stack, visitor: BrowserContext, viewport: ViewportSize, *, dark: bool, english: bool
 ) -> None:
+    """The visitor is the same for all looks, so that what was necessary becomes pleasant, and necessary again."""
     page = page_of_visitor(browser, stack, visitor, viewport, dark=dark, english=english)
     complaints = watched(page)
     page.goto("/demo/overview?all=1")
     booking = page.locator("#buchungen-teil details.booking", has=page.get_by_text("REWE", exact=True)).first
     booking.locator("summary").tap()
     booking.locator("a[data-fetch]").tap()
+    category = NECESSARY if booking.locator("select").input_value() == PLEASANT else PLEASANT
     name = booking.locator(f"option[value={category}]").text_content() or ""
     booking.locator("select").select_option(category)
     page.evaluate(WATCH_SHIFTS)

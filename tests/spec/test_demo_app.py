@@ -200,6 +200,7 @@ def test_pages_are_in_the_language_of_the_visitor(visitor: httpx.Client) -> None
     assert "Whose account would you like to see?" in visitor.get("/demo").text
     visitor.get("/demo?lang=de")
     assert "Wessen Konto" in visitor.get("/demo").text
+    visitor.cookies.delete("kontor-demo-language")
 
 
 def bytes_on_the_wire(browser: httpx.Client, address: str) -> int:
@@ -241,8 +242,9 @@ def own_words(page: str) -> list[str]:
 
 def test_english_pages_are_english(visitor: httpx.Client) -> None:
     """But for names: those of accounts are the bank's, those of partners their own."""
-    page = visitor.get("/demo/overview?all=1&view=tenant", headers={"Accept-Language": "en"}).text
-    lines = own_words(page)
+    answer = visitor.get("/demo/overview?all=1&view=tenant", headers={"Accept-Language": "en"})
+    assert answer.headers["content-language"] == "en"
+    lines = own_words(answer.text)
     assert len(lines) > 300
     german = {line for line in lines if GERMAN_WORDS.search(line)}
     assert german == set()
