@@ -7,15 +7,11 @@ Tenants share all scarce resources evenly (`FairSlots`): connections, processor 
 import asyncio
 import gc
 import itertools
-import os
-import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Annotated, ParamSpec, TypeVar
 from uuid import UUID
 from weakref import WeakValueDictionary
@@ -46,6 +42,7 @@ from warehouse.postgres.async_connections import Connections
 from warehouse.postgres.database import DATABASE_ERRORS, Database
 from warehouse.postgres.notifications import Arrivals
 from warehouse.postgres.work_state import WorkState
+from warehouse.priorities import let_polars_yield, yield_to_others
 from warehouse.secrets import hashing
 from warehouse.secrets.vault import Vault
 from warehouse.settings import Settings
@@ -74,7 +71,6 @@ MAX_WAITING_COMPUTATIONS = 50
 SPARE_SLOTS = 1
 RECENT_SECONDS = 10
 """Somebody who works with the service asks again within this time."""
-CROWD_NICENESS = 10
 MONITOR_WAIT_SECONDS = 0.3
 """Enough to replace a connection that a restart of the database has ended."""
 SURVEY_LIFETIME_SECONDS = 60
@@ -107,7 +103,7 @@ class Lane:
         self._timeout_seconds = timeout_seconds
         self._executor = ThreadPoolExecutor(threads + spare, thread_name_prefix=name)
         self._crowded_executor = (
-            ThreadPoolExecutor(threads, thread_name_prefix=f"{name}-crowd", initializer=_yield_to_others)
+            ThreadPoolExecutor(threads, thread_name_prefix=f"{name}-crowd", initializer=yield_to_others)
             if yields
             else self._executor
         )
@@ -306,7 +302,7 @@ class Services:
         await asyncio.to_thread(shared_models.take_up, self.database, self.settings.home)
         self.background.append(asyncio.create_task(self._take_up_models()))
         await self.tagging.run(live.version, self.settings.base_url)
-        _let_polars_yield()
+        let_polars_yield()
         if self.settings.warm_up:
             self.tagging.begin(live.prepare)
         gc.collect()
@@ -341,20 +337,6 @@ async def _run_on(executor: ThreadPoolExecutor, work: Callable[P, T], *args: P.a
     """The result of work on a thread, with what belongs to the request, such as its language."""
     context = copy_context()
     return await asyncio.get_running_loop().run_in_executor(executor, lambda: context.run(work, *args, **kwargs))
-
-
-def _let_polars_yield() -> None:
-    """Lowers the priority of the threads on which Polars computes: who asks for what lies ready does not wait for them."""
-    for thread in Path("/proc/self/task").glob("*"):
-        with suppress(OSError):
-            if (thread / "comm").read_text().startswith("polars"):
-                os.setpriority(os.PRIO_PROCESS, int(thread.name), CROWD_NICENESS)
-
-
-def _yield_to_others() -> None:
-    """Lowers the priority of the current thread, where the system has priorities of threads."""
-    with suppress(OSError):
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), CROWD_NICENESS)
 
 
 def _connections(database: Database, settings: Settings) -> Connections:

@@ -40,7 +40,7 @@ from warehouse import logs, patience, traces
 from warehouse.errors import Busy, DatabaseUnavailable, KeysMissing
 from warehouse.postgres import watched, work_state
 from warehouse.postgres.job_connections import job_connector
-from warehouse.postgres.job_manager import PatientJobManager
+from warehouse.postgres.job_manager import FairJobManager
 from warehouse.postgres.jobs import AWAITED_PRIORITY, BANKS, TRACE
 from warehouse.secrets import sealed_values
 from warehouse.settings import Settings
@@ -178,7 +178,7 @@ def _app(worker_context: WorkerContext) -> procrastinate.App:
     """The jobs by name. Errors of jobs are logged by kind alone."""
     connector = job_connector(_address(worker_context.context), "kontor-worker")
     app = procrastinate.App(connector=connector)
-    app.job_manager = PatientJobManager(connector)
+    app.job_manager = FairJobManager(connector)
 
     @app.task(name=accesses.FETCH, queue=BANKS, retry=AfterInterruption(), pass_context=True)
     async def fetch_access(context: procrastinate.JobContext, /, **args: Any) -> None:

@@ -16,6 +16,7 @@ from pipelines.results import live, tags
 from pipelines.results.analysis_changes import AnalysisChanges
 from warehouse.logs import describe
 from warehouse.postgres.database import DATABASE_ERRORS, Owner
+from warehouse.priorities import let_polars_yield
 from warehouse.settings import Settings
 from warehouse.stores import products, results, revisions
 from warehouse.stores.results import NewResult
@@ -51,6 +52,7 @@ class ResultsAtOnce:
 
     def _prepare(self) -> None:
         live.prepare()
+        let_polars_yield()
         self._is_prepared.set()
         log.info("prepared")
 

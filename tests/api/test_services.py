@@ -6,8 +6,9 @@ import threading
 
 import pytest
 
-from api.services import CROWD_NICENESS, Lane
+from api.services import Lane
 from warehouse.errors import Busy, Throttled, TooLate
+from warehouse.priorities import YIELDING_NICENESS
 
 
 def test_a_change_is_tried_until_nobody_is_in_its_way() -> None:
@@ -75,5 +76,5 @@ def test_work_of_a_crowd_yields_to_other_work(yields: bool) -> None:
         return await asyncio.gather(*(lane.run(priority) for _ in range(3)))
 
     usual = priority()
-    crowded = max(usual, CROWD_NICENESS) if yields else usual
+    crowded = max(usual, YIELDING_NICENESS) if yields else usual
     assert asyncio.run(crowd()) == [usual, crowded, usual]

@@ -22,6 +22,8 @@ LONG_LIST = 5_000
 RECORDS = 2_000
 LARGE_BYTES = 10 * 2**20 - 1024
 DAYS = 60
+LOGINS = 5
+"""Of each customer at the bank, in new accesses."""
 CUSTOMER_IP = "84.112.10.7"
 BACK = "https://app.example.de/back"
 
@@ -37,6 +39,8 @@ class Side:
     """The addresses of their long lists."""
     form: str
     """The cookie of a browser at the first page of the redirect form."""
+    first_login: int
+    """The number of bookings of the first of its new logins; the others have one more each."""
 
     def token(self, place: int = 0) -> str:
         return self.customers[place].bearer["Authorization"].removeprefix("Bearer ")
@@ -51,7 +55,7 @@ class Kind:
     same: bytes | None = None
 
 
-def build_side(stack: Stack, name: str, customers: int) -> Side:
+def build_side(stack: Stack, name: str, customers: int, first_login: int) -> Side:
     """A tenant whose customers have long lists and analyses that lie ready."""
     tenant = stack.tenant(name)
     people = [tenant.customer() for _ in range(customers)]
@@ -60,7 +64,7 @@ def build_side(stack: Stack, name: str, customers: int) -> Side:
         person.connected(f"test_many_{LONG_LIST}", key="many")
     addresses = [f"{ACCESSES}/many/{person.access('many')['bankprodukte'][0]['id']}/kontoumsaetze" for person in people]
     admin = tenant.bearer()["Authorization"].removeprefix("Bearer ")
-    return Side(tenant, admin, people, addresses, _browser(stack, people[0]))
+    return Side(tenant, admin, people, addresses, _browser(stack, people[0]), first_login)
 
 
 def analyse(house: Context, sides: Sequence[Side]) -> None:
@@ -190,12 +194,15 @@ def _pushed(side: Side) -> list[bytes]:
 
 
 def _accesses(side: Side) -> list[bytes]:
-    credentials = side.tenant.encrypted(userid="demo2", pin="demo")
+    """New accesses with logins that nobody else has: sessions with the same login run one after the other."""
+    bearers = [person.bearer["Authorization"].removeprefix("Bearer ") for person in side.customers for _ in range(LOGINS)]
+    return [_access(side, bearer, f"test_many_{side.first_login + place}") for place, bearer in enumerate(bearers)]
+
+
+def _access(side: Side, bearer: str, login: str) -> bytes:
+    credentials = side.tenant.encrypted(userid=login, pin="demo")
     body = {f"a-{MARK.decode()}": {"providerId": str(uuid.UUID(int=0)), "credentials": credentials}}
-    return [
-        _post(ACCESSES, person.bearer["Authorization"].removeprefix("Bearer "), body, Customer_IP_Address=CUSTOMER_IP)
-        for person in side.customers
-    ]
+    return _post(ACCESSES, bearer, body, Customer_IP_Address=CUSTOMER_IP)
 
 
 def _payments(side: Side) -> list[bytes]:

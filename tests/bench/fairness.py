@@ -95,7 +95,7 @@ def _filled(stack: Stack) -> tuple[Side, Side]:
     """Two tenants, the one that comes as a crowd and the other one."""
     with stack.database.operating() as operator:
         providers.upsert(operator, [replace(bank, connector=DemoBank.name) for bank in catalogue.german_banks()])
-    sides = costly.build_side(stack, "crowded", CUSTOMERS), costly.build_side(stack, "quiet", 1)
+    sides = costly.build_side(stack, "crowded", CUSTOMERS, 100), costly.build_side(stack, "quiet", 1, 200)
     settings = Settings(_env_file=None, home=stack.home, database_url=stack.where.service, base_url=stack.base_url)
     house = Context.of(settings)
     with closing(house.database):

@@ -16,7 +16,7 @@ from sqlalchemy import make_url
 from pipelines.banks.session_limits import ProviderSlots
 from tests.support.databases import migrated_database
 from warehouse.postgres.job_connections import MAX_CONNECTIONS, job_connector
-from warehouse.postgres.job_manager import PatientJobManager
+from warehouse.postgres.job_manager import FairJobManager
 from warehouse.settings import Settings
 
 
@@ -117,7 +117,7 @@ def test_the_end_of_a_job_is_announced_to_those_that_wait_for_its_lock(address: 
     async def finish(job: int) -> None:
         connector = job_connector(address, "kontor-test")
         await connector.open_async()
-        await PatientJobManager(connector).finish_job_by_id_async(job, Status.SUCCEEDED, delete_job=True)
+        await FairJobManager(connector).finish_job_by_id_async(job, Status.SUCCEEDED, delete_job=True)
         await connector.close_async()
 
     with psycopg.connect(address, autocommit=True) as worker:
@@ -126,6 +126,39 @@ def test_the_end_of_a_job_is_announced_to_those_that_wait_for_its_lock(address: 
         asyncio.run(finish(job))
         (notice,) = worker.notifies(timeout=20, stop_after=1)
         assert json.loads(notice.payload) == {"type": "job_inserted", "job_id": job}
+
+
+def test_customers_of_all_tenants_have_jobs_in_turn(address: str) -> None:
+    columns = "(queue_name, task_name, lock, status, priority, args)"
+    waiting = [
+        ("crowd", "login 1", 1),
+        ("crowd", "login 2", 1),
+        ("crowd", "login 2", 1),
+        ("crowd", "login 3", 1),
+        ("other", "login 4", 1),
+        ("other", "login 1", 1),
+        ("third", "login 5", 0),
+    ]
+
+    async def take_all() -> list[str]:
+        connector = job_connector(address, "kontor-test")
+        await connector.open_async()
+        jobs = FairJobManager(connector)
+        worker_id = await jobs.register_worker()
+        taken = []
+        while (job := await jobs.fetch_job(["banks"], worker_id)) is not None:
+            taken.append(f"{job.task_kwargs['tenant']} {job.lock}")
+        await connector.close_async()
+        return taken
+
+    with psycopg.connect(address, autocommit=True) as session:
+        session.execute("DELETE FROM procrastinate_jobs")
+        for tenant, lock, priority in waiting:
+            values = (lock, priority, json.dumps({"tenant": tenant}))
+            session.execute(f"INSERT INTO procrastinate_jobs {columns} VALUES ('banks', 'none', %s, 'todo', %s, %s)", values)
+        taken = asyncio.run(take_all())
+        session.execute("DELETE FROM procrastinate_jobs")
+    assert taken == ["crowd login 1", "other login 4", "crowd login 2", "crowd login 3", "third login 5"]
 
 
 def test_connections_to_the_jobs_that_were_lost_are_made_again(address: str) -> None:

@@ -19,7 +19,7 @@ from tests.support.stack import PASSWORD, Stack, TenantUnderTest, is_ready, runn
 from warehouse.postgres import migrate
 from warehouse.postgres.embedded import pg_ctl
 from warehouse.postgres.job_connections import job_connector
-from warehouse.postgres.job_manager import PatientJobManager
+from warehouse.postgres.job_manager import FairJobManager
 
 TENANTS = "/auth/mgmt/v1/tenants"
 NEXT = """from alembic import op
@@ -78,7 +78,7 @@ def test_the_end_of_a_job_is_recorded_when_the_database_is_back(fragile: Stack) 
         connector = job_connector(fragile.where.service, "kontor-test")
         await connector.open_async()
         pg_ctl(fragile.home / "postgres", "stop", "-m", "immediate")
-        ending = asyncio.create_task(PatientJobManager(connector).finish_job_by_id_async(job, Status.SUCCEEDED, delete_job=True))
+        ending = asyncio.create_task(FairJobManager(connector).finish_job_by_id_async(job, Status.SUCCEEDED, delete_job=True))
         await asyncio.sleep(2)
         assert not ending.done()
         await asyncio.to_thread(pg_ctl, fragile.home / "postgres", "start")
