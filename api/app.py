@@ -45,8 +45,8 @@ from api.routes import (
 )
 from api.services import Services
 from api.webform import render
-from warehouse import logs, traces
 from warehouse.errors import Invalid
+from warehouse.runtime import logs, traces
 from warehouse.settings import Settings
 
 ROUTERS = (
@@ -80,7 +80,7 @@ ROUTERS = (
     site.routes,
 )
 NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
-"""The framework's own spans and logs would hold addresses and texts of errors; ours are in `warehouse.traces`."""
+"""The framework's own spans and logs would hold addresses and texts of errors; ours are in `warehouse.runtime.traces`."""
 
 
 def create_app(settings: Settings, routers: Sequence[APIRouter] = ROUTERS) -> FastAPI:

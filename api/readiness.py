@@ -12,9 +12,9 @@ from api.services import ReadinessCheck, Services, StoreReport
 from models.errors import ModelError
 from pipelines import operations
 from pipelines.results import tags
-from warehouse import disk
 from warehouse.errors import DatabaseUnavailable, KeysMissing
 from warehouse.postgres.database import DATABASE_ERRORS
+from warehouse.runtime import disk
 from warehouse.secrets import sealed_values
 
 OK, DEGRADED, UNAVAILABLE = "ok", "degraded", "unavailable"

@@ -33,16 +33,16 @@ from pipelines.operations import Survey
 from pipelines.results import live
 from pipelines.results.live import RecentDocuments
 from pipelines.results.tags import RecentTags
-from warehouse import logs, patience
 from warehouse.errors import Busy, KontorError, TooLate
-from warehouse.fair_slots import FairSlots, RecentTenants
 from warehouse.lake.lake import Lake
 from warehouse.postgres import models_in_use
 from warehouse.postgres.async_connections import Connections
 from warehouse.postgres.database import DATABASE_ERRORS, Database
 from warehouse.postgres.notifications import Arrivals
 from warehouse.postgres.work_state import WorkState
-from warehouse.priorities import let_polars_yield, yield_to_others
+from warehouse.runtime import logs, patience
+from warehouse.runtime.fair_slots import FairSlots, RecentTenants
+from warehouse.runtime.priorities import let_polars_yield, yield_to_others
 from warehouse.secrets import hashing
 from warehouse.secrets.vault import Vault
 from warehouse.settings import Settings

@@ -11,14 +11,16 @@ uses the shared model, the one in use in the folder above.
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from models import change_log
 from models.categoriser.file import write_atomically
 from models.categoriser.storage import CategoryModel, load
+from models.change_log import VersionChange
 from models.errors import ModelError, ModelUnknown, ModelUnreadable, PromotionRefused
 from models.evaluation.gates import objections
 from models.evaluation.metrics import Figure
@@ -36,19 +38,6 @@ UNREADABLE_POINTER = "unreadable"
 _VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,63}")
 TRUSTED_TYPES = "trusted_types.json"
 _ACTIVE, _LOG, _TENANTS = "active", "log.json", "tenants"
-
-
-@dataclass(frozen=True)
-class RegistryEntry:
-    """One change of the version in use."""
-
-    version: str
-    before: str
-    at: str
-    by: str
-    why: str
-    overridden: tuple[str, ...] = ()
-    """The objections that were overridden."""
 
 
 @dataclass(frozen=True)
@@ -199,7 +188,7 @@ def figures(report: Path) -> dict[str, Figure]:
     return {name: Figure(**values) for name, values in json.loads(report.read_text())["figures"].items()}
 
 
-def promote(folder: Path, version: str, *, by: str, at: datetime, why: str, override_reason: str | None = None) -> RegistryEntry:
+def promote(folder: Path, version: str, *, by: str, at: datetime, why: str, override_reason: str | None = None) -> VersionChange:
     """Puts a version into use, unless it misses a hard gate or is worse than the one in use; a reason can override that."""
     model = find(folder, version)
     version_in_use = active_version(folder)
@@ -228,7 +217,7 @@ def promote_figures(
     override_reason: str | None = None,
     base: str = SHIPPED_NAME,
     further_objections: Sequence[str] = (),
-) -> RegistryEntry:
+) -> VersionChange:
     """Puts a version into use as `promote` does, with the figures as arguments. `base` is the name of what is in use before."""
     reasons = [*objections(candidate, incumbent), *further_objections]
     if reasons and not (override_reason or "").strip():
@@ -237,7 +226,7 @@ def promote_figures(
     return _put_into_use(folder, version, by=by, at=at, why=full_reason, overridden=tuple(reasons), base=base)
 
 
-def roll_back(folder: Path, version: str, *, by: str, at: datetime, why: str, base: str = SHIPPED_NAME) -> RegistryEntry:
+def roll_back(folder: Path, version: str, *, by: str, at: datetime, why: str, base: str = SHIPPED_NAME) -> VersionChange:
     """Puts a version back into use that was in use before; `base`, for a tenant's folder `shared`, is always one."""
     target = registered_name(version) if base == SHIPPED_NAME else version
     earlier_versions = [entry.version for entry in log(folder)]
@@ -248,12 +237,9 @@ def roll_back(folder: Path, version: str, *, by: str, at: datetime, why: str, ba
     return _put_into_use(folder, target, by=by, at=at, why=why, base=base)
 
 
-def log(folder: Path) -> list[RegistryEntry]:
+def log(folder: Path) -> list[VersionChange]:
     """All changes of the version in use, the oldest first."""
-    path = folder / _LOG
-    if not path.exists():
-        return []
-    return [RegistryEntry(**{**values, "overridden": tuple(values["overridden"])}) for values in json.loads(path.read_text())]
+    return change_log.read(folder / _LOG)
 
 
 def files_in_use(folder: Path) -> tuple[str, bytes | None, bytes | None, bytes]:
@@ -293,10 +279,10 @@ def _content(path: Path) -> bytes | None:
 
 def _put_into_use(
     folder: Path, version: str, *, by: str, at: datetime, why: str, overridden: tuple[str, ...] = (), base: str = SHIPPED_NAME
-) -> RegistryEntry:
+) -> VersionChange:
     """Writes the log first: a change that is logged but not made can be repeated, one that is made but not logged is lost."""
-    entry = RegistryEntry(version, active_version(folder) or base, at.isoformat(timespec="seconds"), by, why, overridden)
-    write_atomically(folder / _LOG, _json([asdict(change) for change in (*log(folder), entry)]))
+    entry = VersionChange(version, active_version(folder) or base, at.isoformat(timespec="seconds"), by, why, overridden)
+    change_log.append(folder / _LOG, entry)
     if version == base:
         (folder / _ACTIVE).unlink(missing_ok=True)
     else:

@@ -18,13 +18,13 @@ from datetime import datetime
 from pathlib import Path
 
 from pipelines import tombstones
-from warehouse import files
 from warehouse.errors import Invalid
 from warehouse.lake.lake import Lake
 from warehouse.lake.storage import Storage
 from warehouse.postgres import dumps, migrate
 from warehouse.postgres.database import Database
 from warehouse.postgres.embedded import Addresses
+from warehouse.runtime import files
 from warehouse.settings import Settings
 
 MANIFEST = "manifest.json"

@@ -16,7 +16,7 @@ import dagster._loggers
 import dagster._utils.log
 import structlog
 
-from warehouse import logs
+from warehouse.runtime import logs
 from warehouse.settings import Settings
 
 

@@ -11,11 +11,11 @@ from pipelines.banks import catalogue
 from pipelines.banks.base import CatalogueBank, Connector
 from pipelines.banks.connectors import connectors
 from pipelines.fetching import connect
-from warehouse import files
 from warehouse.errors import Invalid, NotFound
 from warehouse.inputs import naming
 from warehouse.postgres.database import Database, Owner
 from warehouse.postgres.tables import Tenant
+from warehouse.runtime import files
 from warehouse.secrets import hashing
 from warehouse.secrets.hashing import TokenFormat
 from warehouse.secrets.vault import Vault

@@ -14,7 +14,6 @@ import structlog
 from pipelines import tombstones as burials
 from pipelines import training
 from pipelines.context import Context
-from warehouse import files
 from warehouse.errors import ErasureIncomplete
 from warehouse.lake.buckets import Range, bucket_of
 from warehouse.lake.erasure import ErasureCounts, former_tables, rewrite_without
@@ -34,6 +33,7 @@ from warehouse.lake.tables import (
     USERS,
 )
 from warehouse.postgres.database import Owner
+from warehouse.runtime import files
 from warehouse.settings import Settings
 from warehouse.stores import results, revisions, tombstones, users
 

@@ -29,23 +29,23 @@ from analytics.frames import checked
 from analytics.tagging.tag import Tagger
 from models import experiment, registry
 from models.categoriser.storage import CategoryModel
+from models.change_log import VersionChange
 from models.errors import ModelError, ModelUnknown, NothingToLearn
 from models.evaluation import comparison, gates, reports, tagger
 from models.evaluation.metrics import Figure
 from models.experiment import TRAINING_FORMATS
 from models.progress import Progress, silent
-from models.registry import RegistryEntry
 from models.simulator.worlds import World, simulate_parts
 from models.training import labelled_files
 from models.training.settings import SearchSettings, TrainingSettings
 from models.training.train import EXAMPLES, merged, train_on, with_own
 from models.training.train import training_set as labelled
 from pipelines.training_lines import CORRECTIONS, shared_lines
-from warehouse import files
 from warehouse.lake import parquet
 from warehouse.lake.erasure import ErasureCounts
 from warehouse.lake.storage import Storage
 from warehouse.postgres.database import Database
+from warehouse.runtime import files
 
 if TYPE_CHECKING:
     from models.training.search import Search
@@ -111,7 +111,7 @@ class Promotion:
 
     before: str
     after: str
-    entry: RegistryEntry | None
+    entry: VersionChange | None
 
 
 def make_training_set(

@@ -36,12 +36,12 @@ from pipelines.dialogues.worker import MoveJob
 from pipelines.fetching import outages, refresh
 from pipelines.fetching.store import FetchJob
 from pipelines.webhooks import notify
-from warehouse import logs, patience, traces
 from warehouse.errors import Busy, DatabaseUnavailable, KeysMissing
 from warehouse.postgres import watched, work_state
 from warehouse.postgres.job_connections import job_connector
 from warehouse.postgres.job_manager import FairJobManager
 from warehouse.postgres.jobs import AWAITED_PRIORITY, BANKS, TRACE
+from warehouse.runtime import logs, patience, traces
 from warehouse.secrets import sealed_values
 from warehouse.settings import Settings
 from warehouse.stores import accesses, activity, fetches, redirect_sessions, results, webhooks

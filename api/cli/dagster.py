@@ -18,10 +18,10 @@ from api.cli import processes
 from api.cli.installation import Json, read_settings, show_once
 from api.cli.knowledge import require_own_tables
 from api.dagster_proxy import credentials, sites
-from warehouse import files
 from warehouse.errors import KontorError
 from warehouse.postgres import embedded, migrate
 from warehouse.postgres.embedded import Addresses
+from warehouse.runtime import files
 from warehouse.settings import Settings
 
 commands = typer.Typer(help="Dagster: schedules, backfills, training.", no_args_is_help=True)

@@ -17,8 +17,8 @@ from typing import IO, Any
 
 from rich.markup import escape
 
-from warehouse import files
 from warehouse.errors import KontorError
+from warehouse.runtime import files
 
 PR_SET_PDEATHSIG = 1
 LOOK_SECONDS = 0.5

@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from api.cli.installation import Json, console, open_installation
-from warehouse import disk
+from warehouse.runtime import disk
 
 if TYPE_CHECKING:
     from pipelines.operations import InstallationState

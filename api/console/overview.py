@@ -15,7 +15,7 @@ from api.services import StoreReport
 from pipelines import operations
 from pipelines.dialogues import unsettled
 from pipelines.operations import InstallationState
-from warehouse import disk
+from warehouse.runtime import disk
 from warehouse.stores import accesses, clients, webhooks
 from warehouse.stores.accesses import AccessSummary
 from warehouse.stores.webhooks import WebhookSummary

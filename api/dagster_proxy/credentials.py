@@ -6,9 +6,9 @@ The password is stored as its argon2id hash. The token must be read by programs,
 import secrets
 from pathlib import Path
 
-from warehouse import files
 from warehouse.errors import Invalid, NotFound
 from warehouse.inputs import passwords
+from warehouse.runtime import files
 from warehouse.secrets import hashing
 
 PASSWORD_FILE, TOKEN_FILE = "dagster-password", "dagster-token"

@@ -9,7 +9,7 @@ import uvicorn
 from api.dagster_proxy.app import create_app
 from api.dagster_proxy.upstream import MAX_MESSAGE_BYTES
 from api.http import server
-from warehouse import logs
+from warehouse.runtime import logs
 from warehouse.settings import Settings
 
 GRACE_SECONDS = 5

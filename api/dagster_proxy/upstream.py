@@ -14,7 +14,7 @@ from websockets.asyncio.client import ClientConnection, unix_connect
 from websockets.exceptions import WebSocketException
 from websockets.typing import Subprotocol
 
-from warehouse.logs import describe
+from warehouse.runtime.logs import describe
 from warehouse.settings import Settings
 
 SUBPROTOCOL = Subprotocol("graphql-ws")

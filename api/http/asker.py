@@ -7,7 +7,7 @@ request is checked, it is the tenant that had the same one last (`RequestTurns`)
 from collections.abc import Hashable
 from contextvars import ContextVar
 
-from warehouse.fair_slots import STRANGERS
+from warehouse.runtime.fair_slots import STRANGERS
 
 _asker: ContextVar[tuple[Hashable, Hashable]] = ContextVar("asker", default=(STRANGERS, None))
 

@@ -21,9 +21,9 @@ from api.http.strict_json import CONTROL
 from api.http.turns import RequestTurns
 from api.http.unread_answers import LONG_BYTES, UnreadAnswers
 from api.schemas.languages import Text, say
-from warehouse import traces
-from warehouse.fair_slots import RecentTenants
-from warehouse.logs import describe
+from warehouse.runtime import traces
+from warehouse.runtime.fair_slots import RecentTenants
+from warehouse.runtime.logs import describe
 from warehouse.settings import Settings
 
 CORRELATION_ID = re.compile(rb"[!-~](?:[ -~]{0,126}[!-~])?")

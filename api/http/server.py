@@ -10,7 +10,7 @@ from typing import Any
 import uvicorn
 
 from api.http.workers import Supervisor
-from warehouse import files, logs
+from warehouse.runtime import files, logs
 from warehouse.settings import Settings
 
 PROTOCOL = "api.http.protocol:Protocol"

@@ -19,7 +19,7 @@ from contextlib import asynccontextmanager
 from cachetools import LRUCache
 
 from api.http.asker import set_asker
-from warehouse.fair_slots import STRANGERS, FairSlots, RecentTenants
+from warehouse.runtime.fair_slots import STRANGERS, FairSlots, RecentTenants
 
 REQUESTS_AT_ONCE = 3
 SPARE_REQUESTS = 4

@@ -15,8 +15,8 @@ from api.schemas.health import Alive, Readiness
 from api.services import AppServices, Services
 from pipelines import operations
 from pipelines.operations import Survey
-from warehouse import disk
 from warehouse.postgres.database import DATABASE_ERRORS
+from warehouse.runtime import disk
 
 PUBLIC: dict[str, list[object]] = {"security": []}
 SURVEY = "survey"

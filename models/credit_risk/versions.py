@@ -5,19 +5,18 @@ machines of an installation (`pipelines.shared_models`).
 `log.json`. Files are replaced as a whole. Time is an argument.
 """
 
-import json
 import re
-from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from uuid import UUID
 
 from pydantic import ValidationError
 
+from models import change_log
 from models.categoriser.file import write_atomically
+from models.change_log import VersionChange
 from models.credit_risk.calibration import VERSION_PATTERN, Calibration
 from models.errors import ModelUnknown, ModelUnreadable, PromotionRefused
-from models.registry import RegistryEntry
 
 NONE = "none"
 """The name of the state in which no calibration is in use."""
@@ -72,7 +71,7 @@ def stamp(folder: Path, version: str) -> int:
         return 0
 
 
-def promote(folder: Path, version: str, *, by: str, at: datetime, why: str, override_reason: str | None = None) -> RegistryEntry:
+def promote(folder: Path, version: str, *, by: str, at: datetime, why: str, override_reason: str | None = None) -> VersionChange:
     """Puts a version into use, unless the gate refuses it; a reason can override that."""
     reasons = find(folder, version).objections
     if reasons and not (override_reason or "").strip():
@@ -80,7 +79,7 @@ def promote(folder: Path, version: str, *, by: str, at: datetime, why: str, over
     return _put_into_use(folder, version, by, at, f"{why} ({override_reason})" if reasons else why, tuple(reasons))
 
 
-def roll_back(folder: Path, version: str, *, by: str, at: datetime, why: str) -> RegistryEntry:
+def roll_back(folder: Path, version: str, *, by: str, at: datetime, why: str) -> VersionChange:
     """Puts a version back into use that was in use before; `none` takes the calibration out of use."""
     earlier = {entry.version for entry in log(folder)}
     if version != NONE and version not in earlier:
@@ -90,12 +89,9 @@ def roll_back(folder: Path, version: str, *, by: str, at: datetime, why: str) ->
     return _put_into_use(folder, version, by, at, why, ())
 
 
-def log(folder: Path) -> list[RegistryEntry]:
+def log(folder: Path) -> list[VersionChange]:
     """All changes of the version in use, the oldest first."""
-    path = folder / _LOG
-    if not path.exists():
-        return []
-    return [RegistryEntry(**{**values, "overridden": tuple(values["overridden"])}) for values in json.loads(path.read_text())]
+    return change_log.read(folder / _LOG)
 
 
 def files_in_use(folder: Path) -> tuple[str, bytes | None, None, bytes]:
@@ -123,11 +119,10 @@ def copy_into_use(folder: Path, version: str, content: bytes | None, log_content
         write_atomically(folder / _ACTIVE, version.encode())
 
 
-def _put_into_use(folder: Path, version: str, by: str, at: datetime, why: str, overridden: tuple[str, ...]) -> RegistryEntry:
+def _put_into_use(folder: Path, version: str, by: str, at: datetime, why: str, overridden: tuple[str, ...]) -> VersionChange:
     """Writes the log first: a change that is logged but not made can be repeated."""
-    entry = RegistryEntry(version, active_version(folder), at.isoformat(timespec="seconds"), by, why, overridden)
-    changes = [asdict(change) for change in (*log(folder), entry)]
-    write_atomically(folder / _LOG, json.dumps(changes, ensure_ascii=False, indent=1).encode())
+    entry = VersionChange(version, active_version(folder), at.isoformat(timespec="seconds"), by, why, overridden)
+    change_log.append(folder / _LOG, entry)
     if version == NONE:
         (folder / _ACTIVE).unlink(missing_ok=True)
     else:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
-from warehouse import traces
+from warehouse.runtime import traces
 from warehouse.settings import Settings
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from warehouse.fair_slots import FairSlots
 from warehouse.postgres.advisory_locks import AdvisoryLocks
+from warehouse.runtime.fair_slots import FairSlots
 
 PAUSE_SECONDS = 0.25
 

@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 from uuid import UUID
 
 from pipelines.banks.base import NoAnswer, Unreachable
-from warehouse import traces
+from warehouse.runtime import traces
 
 T = TypeVar("T")
 

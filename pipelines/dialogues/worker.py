@@ -53,9 +53,9 @@ from pipelines.fetching.refresh import CUSTOMER_CODES
 from pipelines.fetching.store import BankAnswer, FetchJob, storable_memory
 from pipelines.fetching.validation import check_header
 from warehouse.errors import Busy, DatabaseUnavailable, KontorError
-from warehouse.logs import describe
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Access, Dialogue
+from warehouse.runtime.logs import describe
 from warehouse.secrets.vault import Vault
 from warehouse.stores import accesses, bank_logins, dialogues, providers, webhooks
 from warehouse.stores.bank_logins import LoginTrace

@@ -22,8 +22,8 @@ from typing import Any, Generic, TypeVar
 import structlog
 
 from pipelines.engine.executors import BROKEN, TaskExecutor, open_executor
-from warehouse import logs
 from warehouse.errors import KontorError
+from warehouse.runtime import logs
 from warehouse.settings import Settings
 
 MAX_ATTEMPTS = 3
@@ -39,7 +39,7 @@ OnProgress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class TaskFailure:
-    """A task without a result, with the kind and place of its error, as `warehouse.logs.describe` gives them."""
+    """A task without a result, with the kind and place of its error, as `warehouse.runtime.logs.describe` gives them."""
 
     item: Any
     error: dict[str, Any]

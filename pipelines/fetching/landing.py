@@ -23,7 +23,7 @@ from warehouse.lake.core_tables import LANDING
 from warehouse.lake.erasure import rewrite_without
 from warehouse.lake.lake import Lake
 from warehouse.lake.landing import Piece
-from warehouse.logs import describe
+from warehouse.runtime.logs import describe
 from warehouse.stores import accesses, tombstones
 
 log = structlog.get_logger("landing")

@@ -43,11 +43,11 @@ from pipelines.fetching import attempts, facts, landing, store, validation
 from pipelines.fetching.attempts import LoginUse
 from pipelines.fetching.slots import slot_of
 from pipelines.fetching.store import BankAnswer, FetchJob, ProductPart
-from warehouse import patience
 from warehouse.errors import Busy, DatabaseUnavailable
-from warehouse.logs import describe
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Access, Product, Provider
+from warehouse.runtime import patience
+from warehouse.runtime.logs import describe
 from warehouse.secrets import sealed_values
 from warehouse.stores import accesses, bank_logins, fetches, products, providers, webhooks
 from warehouse.stores.bank_logins import LoginTrace

@@ -14,9 +14,9 @@ import structlog
 from pipelines.context import PublishResults
 from pipelines.results import live, tags
 from pipelines.results.analysis_changes import AnalysisChanges
-from warehouse.logs import describe
 from warehouse.postgres.database import DATABASE_ERRORS, Owner
-from warehouse.priorities import let_polars_yield
+from warehouse.runtime.logs import describe
+from warehouse.runtime.priorities import let_polars_yield
 from warehouse.settings import Settings
 from warehouse.stores import products, results, revisions
 from warehouse.stores.results import NewResult

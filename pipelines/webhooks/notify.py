@@ -20,11 +20,11 @@ import httpx
 import structlog
 
 from pipelines.webhooks import notices, outbound
-from warehouse import logs
 from warehouse.errors import AddressRefused
-from warehouse.fair_slots import FairSlots
 from warehouse.postgres.async_connections import announcements
 from warehouse.postgres.database import DATABASE_ERRORS, Database, Owner
+from warehouse.runtime import logs
+from warehouse.runtime.fair_slots import FairSlots
 from warehouse.secrets.vault import Vault
 from warehouse.settings import Settings
 from warehouse.stores import deliveries, webhooks

@@ -8,7 +8,7 @@ import pytest
 
 from api.services import Lane
 from warehouse.errors import Busy, Throttled, TooLate
-from warehouse.priorities import YIELDING_NICENESS
+from warehouse.runtime.priorities import YIELDING_NICENESS
 
 
 def test_a_change_is_tried_until_nobody_is_in_its_way() -> None:

@@ -9,7 +9,7 @@ import pytest
 from api.http import turns
 from api.http.asker import asker
 from api.http.turns import REQUESTS_AT_ONCE, SPARE_REQUESTS, RequestTurns
-from warehouse.fair_slots import STRANGERS, FairSlots, RecentTenants
+from warehouse.runtime.fair_slots import STRANGERS, FairSlots, RecentTenants
 
 CROWD = 50
 RECENT_SECONDS = 3600

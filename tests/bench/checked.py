@@ -15,7 +15,7 @@ from api.http.route import router
 from api.http.route_index import RouteIndex
 from api.http.server import options
 from api.routes import analyses
-from warehouse import logs
+from warehouse.runtime import logs
 from warehouse.settings import Settings
 
 ALONE = "alone"

@@ -20,11 +20,12 @@ from pipelines.fetching import connect, refresh
 from pipelines.fetching.store import FetchJob
 from pipelines.results import buckets, export, live, publish, tags
 from tests.bench.cases import ACCESSES, Login, Seed
-from warehouse import logins, logs
+from warehouse import logins
 from warehouse.errors import KontorError
 from warehouse.lake.buckets import bucket_of
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Product
+from warehouse.runtime import logs
 from warehouse.secrets import certificates, hashing
 from warehouse.settings import Settings
 from warehouse.stores import accesses, products, providers, redirect_sessions, users

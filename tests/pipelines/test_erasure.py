@@ -36,7 +36,6 @@ from tests.support.accounts import add_rule, category
 from tests.support.searching import found
 from tests.support.stack import PASSWORD, Customer, Stack, is_ready, running_stack, start, wait_until
 from tests.support.whole_way import whole_way
-from warehouse import files
 from warehouse.errors import ErasureIncomplete, TombstonesUnreadable
 from warehouse.lake import parquet
 from warehouse.lake.buckets import bucket_of
@@ -44,6 +43,7 @@ from warehouse.lake.lake import File
 from warehouse.lake.parquet import LakeTable
 from warehouse.lake.tables import LANDING, PRODUCTS, TABLES, TOMBSTONES, TRANSACTION_TAGS, TRANSACTIONS
 from warehouse.postgres.embedded import pg_ctl
+from warehouse.runtime import files
 from warehouse.settings import Settings
 from warehouse.stores import accesses, tombstones
 

@@ -30,8 +30,8 @@ from pipelines.training_lines import shared_lines, tenant_lines
 from tests.models.toys import line, lines
 from tests.support.accounts import Account, add_rule, category
 from tests.support.stack import Stack, TenantUnderTest
-from warehouse import files
 from warehouse.lake.buckets import bucket_of
+from warehouse.runtime import files
 from warehouse.settings import Settings
 from warehouse.stores import results
 

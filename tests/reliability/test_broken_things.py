@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 from api.cli import app
 from models import registry
 from tests.support.stack import Customer, Stack
-from warehouse import files
 from warehouse.errors import KeysMissing
+from warehouse.runtime import files
 from warehouse.secrets import sealed_values
 from warehouse.secrets.vault import KeyRing, write_ring
 from warehouse.settings import Settings

@@ -13,7 +13,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from pipelines.assets.resources import ContextResource
 from tests.support.receiver import Call, receiving
 from tests.support.stack import DEMO, running_stack, wait_until
-from warehouse import traces
+from warehouse.runtime import traces
 from warehouse.settings import Settings
 
 IP = "84.112.10.7"

@@ -28,8 +28,8 @@ from pipelines.results import corrections
 from tests.support.copies import Copy
 from tests.support.examples import examples
 from tests.support.stack import DEMO, Customer, Stack, TenantUnderTest, wait_until
-from warehouse import patience
 from warehouse.errors import Busy, FromBank, NotFound
+from warehouse.runtime import patience
 from warehouse.settings import Settings
 from warehouse.stores import accesses, ledger, products, rules
 

@@ -29,7 +29,7 @@ from api.schemas.base import Amount, Wire, amount, cents
 from api.services import AppServices, Lane
 from tests.support.stack import CUSTOMER, PASSWORD, Stack, TenantUnderTest, free_port, wait_until
 from warehouse.errors import Invalid
-from warehouse.fair_slots import FairSlots
+from warehouse.runtime.fair_slots import FairSlots
 from warehouse.settings import Settings
 from warehouse.stores import transactions
 from warehouse.stores.callers import Caller

@@ -13,9 +13,9 @@ from pathlib import Path
 import psycopg
 from sqlalchemy import make_url
 
-from warehouse import files
 from warehouse.postgres import embedded, migrate
 from warehouse.postgres.embedded import Addresses
+from warehouse.runtime import files
 from warehouse.settings import Settings
 
 UNUSED_DATABASE = "unused"

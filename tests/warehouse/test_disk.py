@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from warehouse import disk, logs
+from warehouse.runtime import disk, logs
 from warehouse.settings import Settings
 
 
@@ -57,7 +57,7 @@ def test_a_log_line_that_cannot_be_written_fails_nothing() -> None:
 def test_after_half_a_line_a_new_one_begins(tmp_path: Path) -> None:
     """A limit on the size of files stands in for the last bytes of a disk: both write a part and say how much it was."""
     script = (
-        "import os, resource, signal, sys; from warehouse.logs import Lines\n"
+        "import os, resource, signal, sys; from warehouse.runtime.logs import Lines\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "file = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND); lines = Lines(file)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (8, resource.RLIM_INFINITY))\n"

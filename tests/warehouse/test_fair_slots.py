@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from warehouse.errors import Throttled
-from warehouse.fair_slots import MIN_CROWD, STRANGERS, FairSlots, RecentTenants
+from warehouse.runtime.fair_slots import MIN_CROWD, STRANGERS, FairSlots, RecentTenants
 
 
 class Work:

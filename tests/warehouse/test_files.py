@@ -7,8 +7,8 @@ import pytest
 
 from models.categoriser.file import write_atomically
 from tests.support.stack import Stack
-from warehouse import files
 from warehouse.lake.storage import Storage
+from warehouse.runtime import files
 
 
 def test_a_file_is_made_with_its_folders_and_replaced(tmp_path: Path) -> None:

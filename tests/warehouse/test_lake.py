@@ -18,11 +18,11 @@ from analytics.frames import SchemaDiffers
 from tests.support.object_store import new_bucket
 from tests.warehouse.dying import HEIGHT, NAMES, NUMBERS, PIECES, SLOT, numbers
 from warehouse.errors import BackfillNeeded, Invalid, LakeDamaged, NameTaken, NotFound
-from warehouse.files import UNFINISHED_PREFIX
 from warehouse.lake import erasure, landing, parquet, sql
 from warehouse.lake.lake import Lake
 from warehouse.lake.parquet import LakeTable
 from warehouse.lake.tables import TABLES
+from warehouse.runtime.files import UNFINISHED_PREFIX
 
 ROOT = Path(__file__).parents[2]
 LATER = LakeTable("numbers", pl.Schema([*NUMBERS.schema.items(), ("added", pl.String)]))

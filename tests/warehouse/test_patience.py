@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable, Iterable
 
 import pytest
 
-from warehouse import patience
 from warehouse.errors import Busy, NotFound
+from warehouse.runtime import patience
 
 Retry = Callable[["Work", Iterable[float]], int]
 

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from fsspec.core import url_to_fs  # type: ignore[import-untyped]
 
-from warehouse import files, patience
+from warehouse.runtime import files, patience
 
 T = TypeVar("T")
 OBJECT_STORE = "s3://"

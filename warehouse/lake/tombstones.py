@@ -7,10 +7,10 @@ from pathlib import Path
 
 import polars as pl
 
-from warehouse import files
 from warehouse.errors import TombstonesUnreadable
 from warehouse.lake.core_tables import TOMBSTONES
 from warehouse.lake.lake import Lake
+from warehouse.runtime import files
 
 BUCKET = 0
 """The lake has its tombstones in one file."""

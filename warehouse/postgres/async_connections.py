@@ -15,8 +15,8 @@ from psycopg import AsyncConnection
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 from sqlalchemy import URL
 
-from warehouse import patience
 from warehouse.errors import DatabaseUnavailable
+from warehouse.runtime import patience
 
 BEGIN = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 ACT_FOR = (

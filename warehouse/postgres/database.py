@@ -25,9 +25,9 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError, SQLAlch
 from sqlalchemy.exc import TimeoutError as PoolExhausted
 from sqlalchemy.orm import Session
 
-from warehouse import patience
 from warehouse.errors import Busy, DatabaseUnavailable, NameTaken
 from warehouse.postgres.tables import Base, Tenant
+from warehouse.runtime import patience
 
 APPLICATION = "kontor"
 """The name of our connections in the lists of the server."""

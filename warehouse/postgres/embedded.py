@@ -19,7 +19,7 @@ import psycopg
 from psycopg import sql
 from sqlalchemy import URL, make_url
 
-from warehouse import files
+from warehouse.runtime import files
 from warehouse.settings import Settings
 
 with warnings.catch_warnings():

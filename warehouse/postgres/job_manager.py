@@ -16,9 +16,9 @@ import psycopg
 import structlog
 from procrastinate import exceptions, jobs, manager
 
-from warehouse import patience
 from warehouse.errors import DatabaseUnavailable
 from warehouse.postgres.jobs import AWAITED_PRIORITY, BANKS
+from warehouse.runtime import patience
 
 PAUSE_SECONDS = 0.5
 END = (

@@ -2,7 +2,7 @@
 
 `procrastinate` runs them (`pipelines/worker.py`). Its tables are in our database, so that a job exists if and only if the change
 that it belongs to was committed. Of all jobs with the same lock, one runs at a time over all workers. Arguments are ids, and the
-span (`warehouse.traces`) in which the job was enqueued.
+span (`warehouse.runtime.traces`) in which the job was enqueued.
 """
 
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ from uuid import UUID
 import orjson
 from sqlalchemy import text
 
-from warehouse import traces
 from warehouse.postgres.database import Owner
+from warehouse.runtime import traces
 
 BANKS = "banks"
 TRACE = "trace"

@@ -10,9 +10,9 @@ from psycopg.errors import LockNotAvailable
 from sqlalchemy import Connection, Engine, NullPool, create_engine, text
 from sqlalchemy.exc import OperationalError
 
-from warehouse import patience
 from warehouse.errors import Busy, KontorError
 from warehouse.postgres.database import service_url
+from warehouse.runtime import patience
 
 FOLDER = Path(__file__).parent / "migrations"
 LOCK = 7_001_001

@@ -15,8 +15,8 @@ from pathlib import Path
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from warehouse import files
 from warehouse.errors import Invalid, KeysMissing, SealBroken
+from warehouse.runtime import files
 from warehouse.settings import Settings
 
 KEY_BYTES = 32

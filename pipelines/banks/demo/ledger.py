@@ -10,7 +10,7 @@ from typing import Any
 from uuid import uuid4
 
 from pipelines.banks.base import BankFault
-from warehouse import files
+from warehouse.runtime import files
 
 FILE = "calls.jsonl"
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from warehouse import files
+from warehouse.runtime import files
 
 
 @contextmanager

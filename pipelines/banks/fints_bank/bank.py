@@ -26,7 +26,7 @@ from pipelines.banks.fints_bank.messages import (
     write_answer,
 )
 from pipelines.banks.fints_bank.parameters import BPD_VERSIONS, bank_parameters
-from warehouse import files
+from warehouse.runtime import files
 
 JOURNAL = "messages.jsonl"
 ENDED = BankFeedback("0100", "Dialog beendet.")
