@@ -4,7 +4,8 @@ A new analysis is one entry in `ANALYSES`: its name is that of its asset, the na
 the lake.
 """
 
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -207,6 +208,40 @@ def analyse(tagged_bookings: pl.DataFrame, products: pl.DataFrame, as_of: pl.Dat
 def frames_of(suite_cache: SuiteCache) -> dict[str, pl.DataFrame]:
     """The frames of all analyses, checked."""
     return {name: checked(frame.make(suite_cache), frame.schema) for name, frame in FRAMES.items()}
+
+
+class FramesOnDemand(Mapping[str, pl.DataFrame]):
+    """The frames of all analyses of some users, each computed when it is asked for first, with what it rests on. Several threads
+    may ask: nothing is computed twice.
+    """
+
+    def __init__(self, suite_cache: SuiteCache) -> None:
+        self._suite_cache = suite_cache
+        self._frames: dict[str, pl.DataFrame] = {}
+        self._lock = threading.Lock()
+
+    def __getitem__(self, name: str) -> pl.DataFrame:
+        with self._lock:
+            if name not in self._frames:
+                self._frames[name] = checked(FRAMES[name].make(self._suite_cache), FRAMES[name].schema)
+            return self._frames[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(FRAMES)
+
+    def __len__(self) -> int:
+        return len(FRAMES)
+
+    @property
+    def inputs_bytes(self) -> int:
+        """The memory of what the analyses read: bookings, products, contracts and their payments."""
+        read = self._suite_cache.snapshot
+        return sum(int(frame.estimated_size()) for frame in (read.bookings, read.products, read.contracts, read.payments))
+
+
+def analyse_on_demand(tagged_bookings: pl.DataFrame, products: pl.DataFrame, as_of: pl.DataFrame) -> FramesOnDemand:
+    """The frames of `analyse`, each computed when it is asked for; only contracts, on which all rest, are recognised now."""
+    return FramesOnDemand(SuiteCache(snapshot(tagged_bookings.rechunk(), products, as_of)))
 
 
 def empty_frames() -> dict[str, pl.DataFrame]:

@@ -16,7 +16,7 @@ import polars as pl
 from cachetools import LRUCache
 
 from analytics.analyses import suite
-from analytics.analyses.suite import Frames
+from analytics.analyses.suite import Frames, FramesOnDemand
 from analytics.frames import AS_OF, PRODUCTS, TRANSACTIONS
 from analytics.tagging import tag
 from analytics.tagging.tag import Tagger
@@ -37,8 +37,9 @@ FLOWS = "cashflow-frames"
 NAMES = (*DOCUMENTS, FLOWS)
 """The results that are stored for each user."""
 FRAMES = ("cashflow", "cashflow_predictions")
-MAX_RECENT_BYTES = 64 * 1024 * 1024
-"""The frames of a user with two thousand bookings take about a megabyte."""
+MAX_RECENT_BYTES = 128 * 1024 * 1024
+ANALYSED_BYTES = 1024 * 1024
+"""What the analyses of a user with two thousand bookings take beside the bookings."""
 
 
 @dataclass(frozen=True)
@@ -74,11 +75,11 @@ class UserDocuments:
 
 
 class WrittenOnDemand(Mapping[str, bytes]):
-    """The documents of one user by name, each written from the frames of the analyses when it is asked for: one takes up to
-    sixty milliseconds, and few callers want them all.
+    """The documents of one user by name. Each is written when it is asked for, from analyses that are computed then: few callers
+    want them all.
     """
 
-    def __init__(self, frames: Frames, user: str, as_of: date, base_url: str) -> None:
+    def __init__(self, frames: FramesOnDemand, user: str, as_of: date, base_url: str) -> None:
         self._frames, self.user = frames, user
         self._as_of = as_of_frame(user, as_of)
         self._writer = tag_writer(base_url)
@@ -105,8 +106,8 @@ class WrittenOnDemand(Mapping[str, bytes]):
 
     @property
     def size_bytes(self) -> int:
-        """The memory that the frames take."""
-        return sum(int(frame.estimated_size()) for frame in self._frames.values())
+        """The memory that they take, roughly, once all are written."""
+        return ANALYSED_BYTES + self._frames.inputs_bytes
 
 
 class RecentDocuments:
@@ -210,7 +211,7 @@ def make_documents(
     if tagged_bookings.is_empty():
         return UserDocuments(state, empty_documents())
     user = str(tagged_bookings["user"][0])
-    frames = suite.analyse(tagged_bookings, user_products, as_of_frame(user, day))
+    frames = suite.analyse_on_demand(tagged_bookings, user_products, as_of_frame(user, day))
     return UserDocuments(state, WrittenOnDemand(frames, user, day, base_url))
 
 

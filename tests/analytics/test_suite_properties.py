@@ -1,6 +1,7 @@
 """The suite of analyses over simulated users and over any bookings at all: what must hold whatever they are."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import date, timedelta
 from functools import cache
 from typing import Any
@@ -12,9 +13,10 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from analytics import trees
+from analytics.analyses import suite
 from analytics.analyses.cashflow import roll_up
 from analytics.analyses.snapshot import snapshot
-from analytics.analyses.suite import FRAMES, Frames, SuiteCache, analyse
+from analytics.analyses.suite import FRAMES, Frames, SuiteCache, analyse, analyse_on_demand
 from analytics.frames import AS_OF, CHOICES, PRODUCTS, RULES
 from analytics.tagging import tag
 from analytics.tagging.tag import Tagger
@@ -100,6 +102,27 @@ def test_users_can_be_analysed_apart_each_on_an_own_day(step: int) -> None:
         {name: pl.concat([frames[name] for frames in alone]) for name in FRAMES},
         {name: frame.filter(pl.col("user").is_in(users.implode())) for name, frame in together.items()},
     )
+
+
+def test_in_whatever_order_frames_are_asked_for_they_are_the_same() -> None:
+    on_demand = analyse_on_demand(crowd().tagged, crowd().products, crowd().as_of)
+    with ThreadPoolExecutor(3) as threads:
+        frames = dict(zip(FRAMES, threads.map(on_demand.__getitem__, reversed(FRAMES)), strict=True))
+    same({name: frames[other] for name, other in zip(reversed(FRAMES), FRAMES, strict=True)}, crowd().frames)
+
+
+def test_a_frame_that_is_asked_for_computes_what_it_rests_on_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps: list[str] = []
+
+    def computed(step: str) -> Callable[..., pl.DataFrame]:
+        return lambda *_: steps.append(step) or pl.DataFrame()  # type: ignore[func-returns-value]
+
+    for step in ("gather_evidence", "sum_months", "affordability", "credit_risk", "life_events"):
+        monkeypatch.setattr(suite, step, computed(step))
+    on_demand = analyse_on_demand(crowd().tagged, crowd().products, crowd().as_of)
+    assert on_demand["disposable_money"].equals(crowd().frames["disposable_money"])
+    assert on_demand["contracts"].equals(crowd().frames["contracts"])
+    assert steps == []
 
 
 def test_unrelated_users_change_nothing() -> None:

@@ -3,9 +3,11 @@
 import uuid
 from datetime import date
 
+import polars as pl
 import pytest
 
 from analytics.analyses import suite
+from analytics.frames import PRODUCTS, TAGGED, TRANSACTIONS
 from pipelines.results import live
 from pipelines.results.documents.cashflow import DOCUMENT as CASHFLOW
 from pipelines.results.documents.cashflow import VIEWS
@@ -46,7 +48,10 @@ def test_without_bookings_documents_are_empty() -> None:
 
 
 def remembered(revision: int) -> UserDocuments:
-    return UserDocuments(ResultState(revision, DAY, "v"), WrittenOnDemand(suite.empty_frames(), "0", DAY, BASE_URL))
+    frames = suite.analyse_on_demand(
+        pl.DataFrame(schema={**TRANSACTIONS, **TAGGED}), PRODUCTS.to_frame(), live.as_of_frame("0", DAY)
+    )
+    return UserDocuments(ResultState(revision, DAY, "v"), WrittenOnDemand(frames, "0", DAY, BASE_URL))
 
 
 def test_documents_are_found_for_the_same_user_and_state_only() -> None:

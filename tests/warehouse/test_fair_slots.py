@@ -249,20 +249,10 @@ def test_a_tenant_does_not_rest_when(used_seconds: float, waiting: int, tenants:
 
 
 def test_a_rest_takes_twice_as_long_as_the_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def run() -> float:
-        slots = FairSlots(1, recent=recent_tenants("B", "A"))
-        assert slots.take("A", "A")
-        work = Work(slots)
-        await work.start(*CROWD)
-        rests: list[float] = []
-        monkeypatch.setattr(asyncio.get_running_loop(), "call_later", lambda seconds, *_: rests.append(seconds) or asyncio.Handle)
-        slots.give_back("A", "A", 7.0)
-        monkeypatch.undo()
-        for task in work.tasks.values():
-            task.cancel()
-        return rests[0]
-
-    assert asyncio.run(run()) == 14.0
+    rests: list[float] = []
+    monkeypatch.setattr(FairSlots, "_rest", lambda _slots, _rester, seconds: rests.append(seconds))
+    begun_after(7, MIN_CROWD, recent_tenants("B", "A"))
+    assert rests == [14]
 
 
 def test_after_its_rest_a_crowd_goes_on() -> None:
