@@ -7,7 +7,6 @@ import logging
 import re
 import secrets
 from collections.abc import Awaitable, Callable
-from contextlib import nullcontext
 from datetime import UTC, date, datetime
 from functools import cache, partial
 from pathlib import Path
@@ -190,9 +189,9 @@ async def correct(request: Request, tenant: DemoTenant) -> Response:
     """Corrects the category of a booking, and shows what follows from it."""
     fields = await StrictRequest(request.scope, request.receive).fields()
     name = request.path_params["booking"]
-    is_live, partnered = bool(request.headers.get(LIVE)), None
+    partnered = None
     async with _visit(request, tenant) as visit:
-        if is_live:  # before the correction, all tags lie ready
+        if request.headers.get(LIVE):  # before the correction, all tags lie ready
             partnered = await views.load_partners(visit, _shown_bookings(request))
         try:
             await visit.choose_category(name, fields.get("category", ""), change_existing=bool(fields.get("all")))
@@ -202,8 +201,8 @@ async def correct(request: Request, tenant: DemoTenant) -> Response:
             if refused.status not in (400, 404, 409):
                 raise
             return await _booking(request, tenant, FAILURES["category"])
-        if is_live:
-            return await _overview(request, tenant, visit=visit, partnered=partnered)
+        if partnered is not None:
+            return await _first_effects(request, visit, partnered)
     return RedirectResponse(f"{ROOT}/overview?corrected=1#b-{quote(name, safe='')}", 303)
 
 
@@ -326,28 +325,26 @@ async def _overview(
     comparison: dict[str, Any] | None = None,
     problem: Notice | None = None,
     more_calls: list[Call] | None = None,
-    visit: DemoVisit | None = None,
-    partnered: list[dict[str, Any]] | None = None,
 ) -> Response:
     max_bookings = _shown_bookings(request)
-    async with nullcontext(visit) if visit else _visit(request, tenant) as visit:
-        partnered = await views.load_partners(visit, max_bookings) if partnered is None else partnered
+    async with _visit(request, tenant) as visit:
+        partnered = await views.load_partners(visit, max_bookings)
         answers = await views.load(visit, datetime.now(UTC).date(), partnered, max_bookings)
         calls = sorted([*visit.calls, *(more_calls or [])], key=lambda call: call.started_at)
     if not answers.accesses:
         return RedirectResponse(ROOT, 303)
-    months, accounts, bookings = views.months(answers), views.accounts(answers), views.booking_views(answers)
+    accounts = views.accounts(answers)
     return _render(
         request,
         "overview.html",
+        **_first_values(request, answers),
         notice=notice,
         typed=typed or {},
         assumed=assumed or {},
         comparison=comparison,
         problem=problem,
-        calls=calls,
         api=partial(call_of, calls),
-        view=_view(request),
+        calls=calls,
         is_person=tenant.name == PEOPLE_NAME,
         person=next((person for person in PEOPLE if person.name == views.owner(answers)), None),
         pending=views.is_pending(answers),
@@ -357,19 +354,33 @@ async def _overview(
         accounts=accounts,
         total=views.total(accounts),
         fetched=views.is_fetched(answers),
-        days=by_day(bookings[:max_bookings]),
-        more_bookings=len(bookings) > max_bookings,
-        contracts=views.contracts(answers),
-        months=months,
-        categories=views.categories(answers, months),
-        disposable=views.disposable(answers),
-        curve=views.curve(answers),
         events=views.findings(answers.events),
         stages=views.findings(answers.stages),
         triggers=views.findings(answers.triggers),
         household=views.affordability(answers),
         risk=views.credit_risk(answers),
     )
+
+
+async def _first_effects(request: Request, visit: DemoVisit, partnered: list[dict[str, Any]]) -> Response:
+    """The sections of the page that show first what a correction changes; the script asks for the page with all others then."""
+    answers = await views.load_first(visit, datetime.now(UTC).date(), partnered)
+    return _render(request, "corrected.html", **_first_values(request, answers), api=partial(call_of, visit.calls))
+
+
+def _first_values(request: Request, answers: views.Answers) -> dict[str, Any]:
+    """What the sections show that a correction changes at once."""
+    max_bookings, months, bookings = _shown_bookings(request), views.months(answers), views.booking_views(answers)
+    return {
+        "view": _view(request),
+        "days": by_day(bookings[:max_bookings]),
+        "more_bookings": len(bookings) > max_bookings,
+        "contracts": views.contracts(answers),
+        "months": months,
+        "categories": views.categories(answers, months),
+        "disposable": views.disposable(answers),
+        "curve": views.curve(answers),
+    }
 
 
 async def _booking(request: Request, tenant: DemoTenant, notice: Notice | None = None) -> Response:

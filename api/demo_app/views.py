@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any
 
@@ -18,6 +18,8 @@ from api.schemas.languages import Text
 
 ANALYSES = f"{CUSTOMER}/ai"
 BOOKINGS = f"{CUSTOMER}/kontoumsaetze"
+LATER = ("life-events", "life/stages", "sales-triggers", "affordability", "credit-risk")
+"""The analyses that a page can wait for."""
 COMPLETE = "VOLLSTAENDIG"
 MAX_MONTHS = 12
 MAX_CATEGORIES = 8
@@ -50,20 +52,20 @@ RISKS = {
 
 @dataclass(frozen=True)
 class Answers:
-    """All responses of the interface about a customer."""
+    """The responses of the interface about a customer: those that a correction changes at once, and all others."""
 
-    accesses: dict[str, Any]
     partnered: list[dict[str, Any]]
-    products: list[dict[str, Any]]
+    categorised: list[dict[str, Any]]
     contracts: list[dict[str, Any]]
     cashflow: list[dict[str, Any]]
     disposable: dict[str, Any]
-    events: list[dict[str, Any]]
-    stages: list[dict[str, Any]]
-    triggers: list[dict[str, Any]]
-    affordability: dict[str, Any]
-    credit_risk: dict[str, Any]
-    categorised: list[dict[str, Any]]
+    accesses: dict[str, Any] = field(default_factory=dict)
+    products: list[dict[str, Any]] = field(default_factory=list)
+    events: list[dict[str, Any]] = field(default_factory=list)
+    stages: list[dict[str, Any]] = field(default_factory=list)
+    triggers: list[dict[str, Any]] = field(default_factory=list)
+    affordability: dict[str, Any] = field(default_factory=dict)
+    credit_risk: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -143,24 +145,38 @@ async def load(visit: DemoVisit, today: date, partnered: list[dict[str, Any]], s
     """All responses about the visitor that the page of a day needs, with the bookings of `load_partners`: those that arrived
     since they were loaded are loaded with their partners too.
     """
-    first_month = today.replace(year=today.year - 1, day=1)
     accesses = await visit.read(ACCESSES)
-    answers = await asyncio.gather(
-        visit.read("/ai/v1/products"),
+    others = ("/ai/v1/products", *(f"{ANALYSES}/{name}" for name in LATER))
+    first: Answers
+    first, later = await asyncio.gather(
+        load_first(visit, today, partnered), asyncio.gather(*(visit.read(address) for address in others))
+    )
+    products, events, stages, triggers, affordability, credit_risk = later
+    partnered_ids = {item["id"] for item in partnered}
+    if any(item["id"] not in partnered_ids for item in first.categorised[:shown_bookings]):
+        first = replace(first, partnered=await load_partners(visit, shown_bookings))
+    return replace(
+        first,
+        accesses=accesses,
+        products=products,
+        events=events,
+        stages=stages,
+        triggers=triggers,
+        affordability=affordability,
+        credit_risk=credit_risk,
+    )
+
+
+async def load_first(visit: DemoVisit, today: date, partnered: list[dict[str, Any]]) -> Answers:
+    """Only the responses that show first what a correction changes."""
+    first_month = today.replace(year=today.year - 1, day=1)
+    categorised, contracts, cashflow, disposable = await asyncio.gather(
+        visit.read(BOOKINGS, tag="categories", limit=str(LOADED_BOOKINGS)),
         visit.read(f"{ANALYSES}/contracts"),
         visit.read(f"{ANALYSES}/cashflow", focus="time", catLevel="main", granularity="month", **{"from": str(first_month)}),
         visit.read(f"{ANALYSES}/disposable-money"),
-        visit.read(f"{ANALYSES}/life-events"),
-        visit.read(f"{ANALYSES}/life/stages"),
-        visit.read(f"{ANALYSES}/sales-triggers"),
-        visit.read(f"{ANALYSES}/affordability"),
-        visit.read(f"{ANALYSES}/credit-risk"),
-        visit.read(BOOKINGS, tag="categories", limit=str(LOADED_BOOKINGS)),
     )
-    partnered_ids, categorised = {item["id"] for item in partnered}, answers[-1]
-    if any(item["id"] not in partnered_ids for item in categorised[:shown_bookings]):
-        partnered = await load_partners(visit, shown_bookings)
-    return Answers(accesses, partnered, *answers)
+    return Answers(partnered, categorised, contracts, cashflow, disposable)
 
 
 def is_pending(answers: Answers) -> bool:

@@ -23,6 +23,7 @@ from warehouse.stores import users
 OWN = {"Sec-Fetch-Site": "same-origin"}
 TENANT = "demo-redirect"
 INLINE = re.compile(r"\sstyle=|<style|\son\w+=|javascript:|<script(?! src=)")
+PARTS = re.compile(r'id="(\w+)-teil"')
 
 
 @pytest.fixture(scope="module")
@@ -272,7 +273,9 @@ def test_a_correction_changes_what_follows_from_it(visitor: httpx.Client) -> Non
         f"/demo/bookings/{booking}", headers={**OWN, "X-Live": "1"}, data={"category": "RECREATION_ONLINE", "all": "1"}
     )
     assert live.status_code == 200
-    assert "data-part" in live.text
+    first, whole = PARTS.findall(live.text), PARTS.findall(visitor.get("/demo/overview").text)
+    assert set(first) >= {"buchungen", "vertraege", "cashflow", "kategorien"}, "the page shows first what a correction changes"
+    assert set(whole) > set(first)
 
 
 def test_a_category_of_the_other_sign_is_refused(visitor: httpx.Client) -> None:

@@ -47,12 +47,12 @@ const say = (title, lines = []) => {
 const parts = () => [...document.querySelectorAll("[data-part]")];
 const served = new Map(parts().map((part) => [part.id, part.innerHTML]));
 
-// Takes the parts that differ out of a new page, and marks what changed in them.
-const take = (page, { marked }) => {
+// Takes the parts that differ out of a new page, but for those that another page has brought already, and marks what changed in them.
+const take = (page, { marked, after = null }) => {
   const changes = [];
   for (const old of parts()) {
     const fresh = page.getElementById(old.id);
-    if (!fresh || served.get(old.id) === fresh.innerHTML) continue;
+    if (!fresh || after?.getElementById(old.id) || served.get(old.id) === fresh.innerHTML) continue;
     served.set(old.id, fresh.innerHTML);
     const before = new Map([...old.querySelectorAll("[data-key]")].map((item) => [item.dataset.key, item.textContent]));
     const part = document.importNode(fresh, true);
@@ -78,6 +78,9 @@ const load = async (address, options = {}) => {
   return page;
 };
 
+// The effects of the latest correction or assumption: what comes late from an earlier one is dropped.
+let latest = 0;
+
 document.addEventListener("submit", async (event) => {
   const form = event.target.closest("form[data-live]");
   if (!form || !document.querySelector("[data-part]")) return;
@@ -85,6 +88,7 @@ document.addEventListener("submit", async (event) => {
   if (form.ariaBusy === "true") return;
   form.ariaBusy = "true";
   say(texts.busy);
+  const own = ++latest;
   performance.mark("correction-sent");
   try {
     const address = form.action.includes("?") ? form.action : form.action + location.search;
@@ -94,11 +98,20 @@ document.addEventListener("submit", async (event) => {
       say(refused.textContent.trim());
       return;
     }
+    if (own !== latest) return;
     const changes = take(page, { marked: true });
     performance.measure("correction", "correction-sent");
     const target = document.getElementById(form.dataset.live);
     if (form.matches(".correction")) target?.querySelector("a[data-fetch]")?.replaceWith(form); // so that nothing moves
     target?.querySelector(":scope > summary")?.focus({ preventScroll: true });
+    if (page.querySelector("[data-first]")) {
+      if (changes.length) say(texts.changed, changes.slice(0, 5));
+      const whole = await load(location.href);
+      if (own !== latest) return;
+      const more = take(whole, { marked: true, after: page });
+      if (!more.length && changes.length) return;
+      changes.push(...more);
+    }
     if (form.isConnected || form.dataset.live !== "was") say(changes.length ? texts.changed : texts.same, changes.slice(0, 5));
     else toast.replaceChildren();
   } catch {
