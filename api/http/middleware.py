@@ -15,6 +15,7 @@ from opentelemetry.trace import INVALID_SPAN, Span
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.http import metrics
+from api.http.asker import asker
 from api.http.errors import UNREAD_ANSWERS, respond
 from api.http.negotiation import language_of
 from api.http.strict_json import CONTROL
@@ -22,7 +23,7 @@ from api.http.turns import RequestTurns
 from api.http.unread_answers import LONG_BYTES, UnreadAnswers
 from api.schemas.languages import Text, say
 from warehouse.runtime import traces
-from warehouse.runtime.fair_slots import RecentTenants
+from warehouse.runtime.fair_slots import STRANGERS, RecentTenants
 from warehouse.runtime.logs import describe
 from warehouse.settings import Settings
 
@@ -90,15 +91,12 @@ class Middleware:
 
     async def _run_in_turn(self, exchange: "Exchange") -> None:
         """Runs the app when it is the turn of the caller's tenant."""
-        scope, authorization = exchange.scope, exchange.header(b"authorization") or b""
-        async with self.turns.begin(authorization, scope["path"]):
-            await self.app(scope, exchange.receive, exchange.send)
-        state = scope.get("state", {})
-        caller, login = state.get("caller"), state.get("login")
-        if authorization and caller is not None:
-            self.turns.remember(authorization, caller.tenant_id)
-        elif authorization and login is not None:
-            self.turns.remember(authorization, login.tenant.id)
+        credential = exchange.header(b"authorization") or exchange.header(b"cookie") or b""
+        async with self.turns.begin(credential, exchange.scope["path"]):
+            await self.app(exchange.scope, exchange.receive, exchange.send)
+            tenant, _ = asker()
+            if credential and tenant is not STRANGERS:
+                self.turns.remember(credential, tenant)
 
 
 class Exchanges:

@@ -6,8 +6,9 @@ begins at once. A request that takes long waits for something else than the even
 One that waits for nothing keeps its turn until the next round of the event loop; else a crowd of them would run in a single
 round, and everybody would wait for all of them.
 
-The tenant must be guessed before its token is checked: it is the one that this header had last. The guess decides about turns
-only, never about access. All that are not known, and all requests without such a header, share a tenant; its members are paths.
+The tenant must be guessed before its token is checked: it is the one that this header had last. The cookies of a browser on the
+pages of the form stand for it there. The guess decides about turns only, never about access. All that are not known, and all
+requests without such a header, share a tenant; its members are paths.
 """
 
 import asyncio
@@ -55,9 +56,9 @@ class RequestTurns:
         self._tenants: LRUCache[bytes, Hashable] = LRUCache(MAX_TOKENS)
 
     @asynccontextmanager
-    async def begin(self, authorization: bytes, path: str) -> AsyncIterator[None]:
+    async def begin(self, credential: bytes, path: str) -> AsyncIterator[None]:
         """Runs the block when it is the turn of the tenant behind this header, which is empty for a request without one."""
-        digest = hashlib.sha256(authorization).digest() if authorization else b""
+        digest = hashlib.sha256(credential).digest() if credential else b""
         tenant = self._tenants.get(digest, STRANGERS)
         member = path if tenant is STRANGERS else digest
         set_asker(tenant, member)
@@ -70,6 +71,6 @@ class RequestTurns:
         finally:
             asyncio.get_running_loop().call_soon(turn.end)
 
-    def remember(self, authorization: bytes, tenant: Hashable) -> None:
-        """Keeps the tenant of a header whose token or secret was checked."""
-        self._tenants[hashlib.sha256(authorization).digest()] = tenant
+    def remember(self, credential: bytes, tenant: Hashable) -> None:
+        """Keeps the tenant of a header whose token, secret or session was checked."""
+        self._tenants[hashlib.sha256(credential).digest()] = tenant

@@ -44,6 +44,7 @@ async def issue_token(request: Request, services: AppServices) -> Response:
         if grant == "client_credentials":
             login, token = await services.in_thread(logins.token_of_client, *client, requested_scopes)
             request.state.login = login
+            set_asker(login.tenant.id, login.client.id)
         else:
             request.state.login = login = await services.in_thread(logins.identify, *client)
             set_asker(login.tenant.id, login.client.id)

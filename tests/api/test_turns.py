@@ -4,12 +4,16 @@ import asyncio
 from collections.abc import Coroutine, Hashable
 from typing import Any
 
+import httpx
 import pytest
+from starlette.types import Receive, Scope, Send
 
 from api.http import turns
-from api.http.asker import asker
+from api.http.asker import asker, set_asker
+from api.http.middleware import Exchanges, Middleware
 from api.http.turns import REQUESTS_AT_ONCE, SPARE_REQUESTS, RequestTurns
 from warehouse.runtime.fair_slots import STRANGERS, FairSlots, RecentTenants
+from warehouse.settings import Settings
 
 CROWD = 50
 RECENT_SECONDS = 3600
@@ -127,6 +131,26 @@ def test_before_its_token_is_checked_a_request_asks_for_the_tenant_that_had_it_l
                 assert (asker()[1] == path) == (tenant is STRANGERS)
 
     run(check(), monkeypatch)
+
+
+@pytest.mark.parametrize("header", ["Authorization", "Cookie"])
+def test_the_next_request_with_the_same_credential_asks_for_the_tenant_that_it_was_checked_for(header: str) -> None:
+    tenants: list[Hashable] = []
+
+    async def app(_scope: Scope, _receive: Receive, send: Send) -> None:
+        tenants.append(asker()[0])
+        set_asker("tenant A", "customer")
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def check() -> None:
+        middleware = Middleware(app, settings=Settings(), exchanges=Exchanges(), recent=RecentTenants(RECENT_SECONDS))
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(middleware), base_url="http://form") as client:
+            for credential in ("form=1", "form=1", "form=2", ""):
+                await client.get("/page", headers={header: credential} if credential else {})
+
+    asyncio.run(check())
+    assert tenants == [STRANGERS, "tenant A", STRANGERS, STRANGERS]
 
 
 class RecordingSlots(FairSlots):
