@@ -28,14 +28,16 @@ from warehouse.postgres.embedded import Addresses
 from warehouse.secrets import certificates, hashing
 from warehouse.secrets.vault import Vault, create_ring
 from warehouse.settings import Settings
-from warehouse.stores import api_keys, clients, users
+from warehouse.stores import api_keys, clients, tokens, users
 from warehouse.stores.provisioning import create_tenant
+from warehouse.stores.tokens import TokenTerms
 
 MAX_PAUSE_SECONDS = 0.3
 Process = Fork | subprocess.Popen[bytes]
 Starting = Callable[[str, dict[str, str], Path], Process]
 NAME_LENGTH = 6  # shorter names are parts of other words
 PASSWORD = "ein langer Satz mit Umläuten"
+TOKEN_SECONDS = 3600
 
 
 @dataclass
@@ -92,9 +94,12 @@ class TenantUnderTest:
         return {name: base64.b64encode(certificates.encrypt(pem, value.encode())).decode() for name, value in values.items()}
 
     def customer(self) -> "Customer":
-        """A fresh user with a token of everything that customers may do."""
+        """A fresh user with a token of everything that customers may do, issued without HTTP: checking a password is slow on purpose."""
         name = self.add_user()
-        return Customer(self, name, self.bearer("app", name))
+        with self.stack.database.acting_for(self.tenant_id) as owner:
+            token = tokens.issue_to_user(owner, clients.find(owner, "app"), self.users[name], None, TokenTerms(TOKEN_SECONDS))
+        self.stack.private.add(token.access_token)
+        return Customer(self, name, {"Authorization": f"Bearer {token.access_token}"})
 
     def add_api_key(self, username: str) -> tuple[uuid.UUID, str]:
         with self.stack.database.acting_for(self.tenant_id) as owner:
