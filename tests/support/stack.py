@@ -94,7 +94,7 @@ class TenantUnderTest:
         return {name: base64.b64encode(certificates.encrypt(pem, value.encode())).decode() for name, value in values.items()}
 
     def customer(self) -> "Customer":
-        """A fresh user with a token of everything that customers may do, issued without HTTP: checking a password is slow on purpose."""
+        """A fresh user with a token of everything that customers may do, without the slow check of a password."""
         name = self.add_user()
         with self.stack.database.acting_for(self.tenant_id) as owner:
             token = tokens.issue_to_user(owner, clients.find(owner, "app"), self.users[name], None, TokenTerms(TOKEN_SECONDS))
