@@ -17,11 +17,14 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from hypothesis import settings
 
 from tests.support import forge
+from tests.support.examples import ALL
 from tests.support.stack import Stack, TenantUnderTest, running_stack
 from warehouse.secrets import certificates
 
 gc.disable()  # until all tests are collected, since nothing of it is garbage
-settings.register_profile("house", deadline=None, max_examples=30)  # a busy machine is no failure
+EXAMPLES = 30 if ALL else 10
+"""Of properties that say nothing else."""
+settings.register_profile("house", deadline=None, max_examples=EXAMPLES)  # a busy machine is no failure
 settings.load_profile("house")
 LONG = (
     "cli/test_up",

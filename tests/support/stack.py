@@ -188,12 +188,14 @@ class Customer:
         return [message["code"] for message in self.read(f"/bankzugaenge/{key}/issues")["messages"]]
 
     def wait_complete(self, key: str, seconds: float = 90) -> None:
+        """Returns when an access is complete. Asks PostgreSQL until its fetch has ended: a request costs ten times as much."""
+        self.wait_idle(key, seconds, lambda: str(self.access(key)))
         wait_until(lambda: self.access(key)["status"] == "VOLLSTAENDIG", seconds, lambda: str(self.access(key)))
 
-    def wait_idle(self, key: str, seconds: float = 30) -> None:
+    def wait_idle(self, key: str, seconds: float = 30, why: Callable[[], str] = lambda: "") -> None:
         """Returns when no fetch of the access is running."""
         find = "SELECT 1 FROM accesses WHERE user_id = :user AND key = :key AND fetch_id IS NOT NULL"
-        wait_until(lambda: not self.tenant.stack.sql(find, user=self.user_id, key=key), seconds)
+        wait_until(lambda: not self.tenant.stack.sql(find, user=self.user_id, key=key), seconds, why)
 
     def bookings(self, key: str, product: str, **query: Any) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = self.read(f"/bankzugaenge/{key}/{product}/kontoumsaetze", params=query)
