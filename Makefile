@@ -15,14 +15,14 @@ PROCESSES ?= 3  # of the tests: one more than cores, since a third of the time t
 
 unexport PYTHONDONTWRITEBYTECODE  # with it, every process would compile all that it imports
 
-.PHONY: run check test again thorough bench fints scale fairness soak fuzz lint compiled bounds simulated chromium format audit lock docs screenshots clients clean
+.PHONY: run check test again thorough bench fints scale fairness soak fuzz lint compiled bounds simulated collected chromium format audit lock docs screenshots clients clean
 
 run: $(VENV)/.run  ## start everything: database, API, Dagster, demo tenants; the handbook is built beside it
 	@$(MAKE) --no-print-directory docs >/dev/null 2>&1 &
 	@$(BIN)/kontor up
 
 test: $(VENV)/.dev  ## everything that CI runs
-	@$(MAKE) --no-print-directory --jobs 3 chromium lint compiled simulated
+	@$(MAKE) --no-print-directory --jobs 3 chromium lint compiled simulated collected
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder || \
 	{ [ $$? = 1 ] && [ -n "$$CI" ] && $(MAKE) --no-print-directory again; }
 
@@ -58,6 +58,9 @@ chromium:  ## whether there is a browser for the tests of pages; in CI it is ins
 
 simulated: $(VENV)/.dev  ## compile what simulates people, which only tests and training need
 	$(BIN)/python -c "from models.simulator import simulate; simulate(6, 3)"
+
+collected: $(VENV)/.dev  ## compile the tests once, before several processes would each do it
+	@[ -d tests/spec/__pycache__ ] || $(BIN)/python -m pytest -q -p no:xdist --collect-only >/dev/null || true
 
 format: $(VENV)/.dev  ## format the code
 	$(BIN)/ruff format .

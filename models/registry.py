@@ -139,7 +139,8 @@ def trusted_types(folder: Path) -> tuple[str, ...]:
 
 def registered_name(version: str) -> str:
     """The name of a version in the registry: `shipped` also for the version of the shipped model."""
-    return SHIPPED_NAME if SHIPPED.exists() and version == shipped().version else version
+    is_shipped = version != SHIPPED_NAME and SHIPPED.exists() and version == shipped().version
+    return SHIPPED_NAME if is_shipped else version
 
 
 def active_version(folder: Path) -> str:

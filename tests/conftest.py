@@ -17,11 +17,14 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from hypothesis import settings
 
 from tests.support import forge
+from tests.support.examples import ALL
 from tests.support.stack import Stack, TenantUnderTest, running_stack
 from warehouse.secrets import certificates
 
 gc.disable()  # until all tests are collected, since nothing of it is garbage
-settings.register_profile("house", deadline=None, max_examples=30)  # a busy machine is no failure
+EXAMPLES = 30 if ALL else 10
+"""Of properties that say nothing else."""
+settings.register_profile("house", deadline=None, max_examples=EXAMPLES)  # a busy machine is no failure
 settings.load_profile("house")
 LONG = (
     "cli/test_up",
@@ -29,31 +32,31 @@ LONG = (
     "pipelines/test_training",
     "browser/test_form",
     "reliability/test_restart",
-    "spec/test_openapi",
+    "spec/test_accesses",
+    "pipelines/test_dialogue_machine",
     "spec/test_webform",
-    "reliability/test_fetches",
+    "pipelines/test_tenant_models",
     "pipelines/test_buckets",
+    "browser/test_demo",
+    "spec/test_openapi",
+    "reliability/test_fetches",
     "reliability/test_dialogues",
     "pipelines/test_assets",
     "house/test_docs",
-    "pipelines/test_tenant_models",
-    "browser/test_demo",
     "reliability/test_fints_payments",
     "pipelines/test_backfills",
-    "spec/test_accesses",
     "reliability/test_full_disk",
     "reliability/test_standstill",
     "simulator/test_simulation",
     "analytics/test_suite_properties",
     "pipelines/test_engine",
-    "pipelines/test_dialogue_machine",
     "client/test_story",
     "models/test_shipped",
     "simulator/test_calibration",
     "pipelines/test_at_once",
     "pipelines/test_simulated_users",
 )
-"""Files that take longest, the longest first: whoever begins with them does not wait for one of them at the end."""
+"""Files that take longest, by processor time: whoever begins with them does not wait for one of them at the end."""
 
 
 SERVICES = frozenset({"homes", "browser", "everywhere", "elsewhere"})
@@ -62,11 +65,16 @@ SERVICES = frozenset({"homes", "browser", "everywhere", "elsewhere"})
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the tests that need a running service, before any is chosen by its mark, and puts the longest files first."""
+    """Marks the tests that need a running service, before any is chosen by its mark, and orders the files: first those that do
+    not use the service that all others share, since it costs processor time from its start to the end; then the longest.
+    """
     for item in items:
         if SERVICES.intersection(getattr(item, "fixturenames", ())):
             item.add_marker("service")
-    items.sort(key=lambda item: next((rank for rank, name in enumerate(LONG) if name in item.nodeid), len(LONG)))
+    paths = {item.path for item in items}
+    served_paths = {item.path for item in items if "stack" in getattr(item, "fixturenames", ())}
+    ranks = {path: next((rank for rank, name in enumerate(LONG) if name in path.as_posix()), len(LONG)) for path in paths}
+    items.sort(key=lambda item: (item.path in served_paths, ranks[item.path]))
 
 
 def pytest_collection_finish() -> None:

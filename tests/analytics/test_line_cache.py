@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from analytics.native.dense_ids import MIN_KEYS, UNKNOWN, Numbering
 from analytics.native.hashing import Hashes
 from analytics.tagging.line_cache import MAX_CHUNKS, MAX_LINES_PER_KEY, LineCache, TaggedLines
+from tests.support.examples import examples
 
-patient = settings(deadline=None, max_examples=40)
+patient = settings(deadline=None, max_examples=examples(40))
 """The first example may wait for the compiler."""
 FAR = 2**40
 """Hashes that differ by this ask for the same place of any table here."""

@@ -15,7 +15,7 @@ import psycopg
 import pytest
 from procrastinate.jobs import Status
 
-from tests.support.stack import PASSWORD, Stack, TenantUnderTest, is_ready, running_stack, start_python, wait_until
+from tests.support.stack import PASSWORD, Stack, TenantUnderTest, is_ready, running_stack, start, start_python, wait_until
 from warehouse.postgres import migrate
 from warehouse.postgres.embedded import pg_ctl
 from warehouse.postgres.job_connections import job_connector
@@ -32,10 +32,10 @@ def upgrade(): op.add_column("users", sa.Column("note", sa.Text(), nullable=True
 HURRIED = {"KONTOR_DATABASE_WAIT_SECONDS": "0.5", "KONTOR_STOP_SECONDS": "8"}
 
 
-@pytest.fixture(scope="module")
-def fragile(homes: Path) -> Iterator[Stack]:
+@pytest.fixture(scope="module", params=[start, pytest.param(start_python, marks=pytest.mark.thorough)], ids=["forks", "python"])
+def fragile(homes: Path, request: pytest.FixtureRequest) -> Iterator[Stack]:
     """A service of these tests' own, to be broken."""
-    with running_stack(homes / "fragile", start_python) as running:
+    with running_stack(homes / f"fragile-{request.param.__name__}", request.param) as running:
         yield running
 
 
@@ -163,7 +163,7 @@ def workers(stack: Stack) -> list[psutil.Process]:
 
 def is_worker(process: psutil.Process) -> bool:
     try:
-        return not has_ended(process) and "spawn_main" in " ".join(process.cmdline())
+        return not has_ended(process) and "resource_tracker" not in " ".join(process.cmdline())
     except psutil.NoSuchProcess:  # it has ended meanwhile
         return False
 

@@ -124,7 +124,9 @@ ANALYSES = ("--exclude-path-regex", "^/customer/v2/ai/")
 LIMITS = ("--seed", "7", "--max-response-time", "170")
 
 
-@pytest.mark.parametrize("phases", ["examples,fuzzing,stateful", pytest.param("coverage", marks=pytest.mark.thorough)])
+@pytest.mark.parametrize(
+    "phases", ["examples,fuzzing", *(pytest.param(name, marks=pytest.mark.thorough) for name in ("stateful", "coverage"))]
+)
 @pytest.mark.parametrize(
     ("client", "examples", "which"),
     [

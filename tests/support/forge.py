@@ -29,7 +29,7 @@ from typing import NoReturn
 import psutil
 
 ROOT = Path(__file__).parents[2]
-LOADED = {"api": ("api.app", "api.http.protocol", "uvloop"), "pipelines.worker": ("pipelines.worker",)}
+LOADED = {"api": ("api.app", "api.http.protocol", "uvloop", "pyarrow.compute"), "pipelines.worker": ("pipelines.worker",)}
 """The modules that can be started, and what each would load at its start."""
 HARMLESS_THREADS = {"python", "python3", "jemalloc_bg_thd", "polars-ooc-clea"}
 """Of allocators and BLAS, which restart theirs in a fork, and one of Polars that only looks after files of spilled data."""
@@ -194,10 +194,23 @@ def load(module: str) -> None:
     """Loads what a module loads at its start; raises if that has started a thread whose locks a fork would inherit."""
     for name in LOADED[module]:
         importlib.import_module(name)
+    if module == "api":
+        _prepare_tagger()
     names = {Path(f"/proc/self/task/{task}/comm").read_text().strip() for task in os.listdir("/proc/self/task")}
     if strange := names - HARMLESS_THREADS:
         raise RuntimeError(f"loading {module} starts threads: {', '.join(sorted(strange))}")
     gc.freeze()  # so that no fork looks for garbage in what all share
+
+
+def _prepare_tagger() -> None:
+    """Computes what each process of the API needs for its tagger and what needs no thread: a second for each of them."""
+    from numba.core.registry import cpu_target
+
+    from pipelines.results.version import code_version
+
+    cpu_target.typing_context.refresh()
+    cpu_target.target_context.refresh()
+    code_version()
 
 
 def become(module: str, folder: str, environment: dict[str, str], output: int) -> NoReturn:

@@ -15,6 +15,7 @@ from pipelines.statements.reading import MAX_BYTES, read
 from pipelines.statements.statement import Reason, StatementFault
 from tests.pipelines.statements.rendering import OWN_IBAN, Line, camt, mt940
 from tests.pipelines.statements.samples import SAMPLES
+from tests.support.examples import examples
 
 ROOT = Path(__file__).parents[3]
 SPACE = "urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"
@@ -134,14 +135,14 @@ def test_a_large_file_is_refused_unread() -> None:
 
 
 @given(st.integers(1, len(CAMT) - 1))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_no_part_of_a_cut_camt_is_used(length: int) -> None:
     with pytest.raises(StatementFault):
         read(CAMT[:length])
 
 
 @given(st.integers(1, len(MT940) - 1))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_a_cut_mt940_is_refused_or_has_all_lines(length: int) -> None:
     """Behind the last digit of the closing balance only the end of the message is missing."""
     try:
@@ -152,7 +153,7 @@ def test_a_cut_mt940_is_refused_or_has_all_lines(length: int) -> None:
 
 
 @given(st.sampled_from(FILES), st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_a_damaged_file_is_read_or_refused(content: bytes, data: st.DataObject) -> None:
     """Bytes are replaced, removed, repeated and added; whatever comes out has the form of a statement."""
     damaged = bytearray(content)
@@ -170,7 +171,7 @@ def test_a_damaged_file_is_read_or_refused(content: bytes, data: st.DataObject) 
 
 
 @given(st.binary(max_size=400) | st.text(max_size=400).map(lambda text: text.encode("utf-8", "surrogatepass")))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_noise_is_refused(content: bytes) -> None:
     assert refused(content)
 
