@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from functools import lru_cache
 
+import polars as pl
+
 from pipelines.statements.statement import (
     BIC,
     CURRENCY,
@@ -19,7 +21,7 @@ from pipelines.statements.statement import (
     Statement,
     StatementAccount,
     StatementFault,
-    bookings_of_rows,
+    bookings_of_groups,
     cents_of,
     currency_of,
     decoded,
@@ -29,18 +31,20 @@ from pipelines.statements.statement import (
     with_period,
 )
 
-FIELD = re.compile(r":(13D?|20|21|23|25P?|28C?|34F|60[FM]|61|62[FM]|64|65|86|90[CD]|NS):(.*)", re.S)
+PLAIN_FIELDS = ("13", "13D", "20", "21", "23", "25", "25P", "28", "28C", "34F", "61", "64", "65", "86", "90C", "90D", "NS")
+FIELDS = frozenset((*PLAIN_FIELDS, "60F", "60M", "62F", "62M"))
 NUMBER = r"(?:0*[0-9]{1,15}(?:,[0-9]*)?|,[0-9]+)"
 """An amount. Some banks leave out the comma of whole numbers, others fill up with zeros."""
 BALANCE = re.compile(rf"(C|D)([0-9]{{6}})([A-Z]{{3}})({NUMBER})")
-LINE = re.compile(rf"([0-9]{{6}})([0-9]{{4}})?(R?[CD]|E[CD])([A-Z])?({NUMBER})([A-Z][A-Z0-9 ]{{3}})(.*)", re.S)
+LINE = re.compile(rf"([0-9]{{6}})([0-9]{{4}})?(R?[CD]|E[CD])[A-Z]?({NUMBER})([A-Z][A-Z0-9 ]{{3}})")
+CREDITS = frozenset(("C", "RD", "EC"))
 STRUCTURED = re.compile(r" ?([0-9]{3})([^A-Za-z0-9\s])(?=[0-9][0-9])")
 ACCOUNT_LENGTH = 50
 """The standard has 35; some banks add a BIC."""
 DETAILS_WIDTH, PURPOSE_WIDTH = 65, 27
 BOOKING_TEXT, PRIMANOTA, BANK, ACCOUNT, FOREIGN_IBAN = "00", "10", "30", "31", "38"
 PURPOSE = frozenset((*map(str, range(20, 30)), *map(str, range(60, 64))))
-NAME = ("32", "33")
+NAME = FIRST_NAME_LINE, SECOND_NAME_LINE = "32", "33"
 SUBFIELDS = frozenset((BOOKING_TEXT, PRIMANOTA, BANK, ACCOUNT, "34", *NAME, *PURPOSE))
 RESERVED = frozenset(map(str, range(35, 100))) - PURPOSE
 """Subfields of single banks behind those of the counterparty, such as `?70`: not a part of the name before them."""
@@ -74,10 +78,12 @@ class _Message:
 
 def read_mt940(content: bytes) -> list[Statement]:
     """All statements of a file; raises `StatementFault` if any part of it cannot be read."""
+    messages = [(message, _rows(message)) for message in _messages(_fields(decoded(content)))]
+    frames = bookings_of_groups([rows for _, rows in messages])
     statements: list[Statement] = []
     goes_on = False
-    for message in _messages(_fields(decoded(content))):
-        statement = _statement(message)
+    for (message, _), bookings in zip(messages, frames, strict=True):
+        statement = _statement(message, bookings)
         if statements and goes_on and not message.is_first_page and statements[-1].account == statement.account:
             statement = joined_pages(statements.pop(), statement)
         statements.append(statement)
@@ -91,20 +97,24 @@ def _fields(text: str) -> Iterator[tuple[int, str, str]]:
     """The fields with the number of their first line, their name and their lines; `END` for the end of a message."""
     if "@@:" in text:  # a line break of old transports
         text = text.replace("@@", "\n")
-    number, name, value = 0, "", list[str]()
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     if "{4:" in text:
         lines = [line.rpartition("{4:")[2] for line in lines]
+    number, name, value = 0, "", ""
     for place, line in enumerate(lines, 1):
-        match = FIELD.match(line) if line[:1] == ":" else None
-        if match or (line[:1] == "-" and _is_end(line, lines[place : place + 1])):
+        mark = line[:1]
+        if mark == ":" and (end := line.find(":", 1)) > 0 and line[1:end] in FIELDS:
             if name:
-                yield number, name, "\n".join(value)
-            number, name, value = place, match[1] if match else END, [match[2]] if match else []
+                yield number, name, value
+            number, name, value = place, line[1:end], line[end + 1 :]
+        elif mark == "-" and _is_end(line, lines[place : place + 1]):
+            if name:
+                yield number, name, value
+            number, name, value = place, END, ""
         elif name:
-            value.append(line)
+            value = f"{value}\n{line}"
     if name:
-        yield number, name, "\n".join(value)
+        yield number, name, value
 
 
 def _is_end(line: str, following: list[str]) -> bool:
@@ -158,18 +168,22 @@ def _take(message: _Message, line: int, name: str, value: str, before: str) -> N
             message.account = replace(message.account, currency=value.strip()[:3])
 
 
-def _statement(message: _Message) -> Statement:
-    """A message as a statement; without a closing balance and without its end it was cut off."""
+def _rows(message: _Message) -> list[Row]:
+    """The rows of a message; without a closing balance and without its end it was cut off."""
     if message.closing is None and not message.is_ended and not message.is_notice:
         raise StatementFault(Reason.TRUNCATED, message.line)
     if not (message.entries or message.opening or message.closing or message.is_notice):
         raise StatementFault(Reason.FIELD_MISSING, message.line)
     currency = currency_of(message.account.currency, message.entries[0][0]) if message.entries else ""
-    rows = [_row(message, currency, *entry) for entry in message.entries]
+    return [_row(message, currency, *entry) for entry in message.entries]
+
+
+def _statement(message: _Message, bookings: pl.DataFrame) -> Statement:
+    """A message as a statement."""
     return Statement(
         "MT942" if message.is_notice else "MT940",
         message.account,
-        bookings_of_rows(rows),
+        bookings,
         message.opening.day if message.opening else None,
         message.closing.day if message.closing else None,
         message.opening,
@@ -210,23 +224,24 @@ def _row(message: _Message, currency: str, line: int, entry: str, text: str) -> 
     match = LINE.match(head.strip())
     if match is None:
         raise StatementFault(Reason.AMOUNT, line)
-    value_day, entry_day, mark, _, amount, code, _ = match.groups()
+    value_day, entry_day, mark, amount, code = match.groups()
     cents = _cents(amount, line)
-    value_on = _day(value_day, line)
-    subfields = _subfields(text)
-    purpose = _purpose(subfields) if subfields else _unstructured(text, details)
-    bank = subfields.get(BANK, "").strip()
+    booked_on, value_on = _days(value_day, entry_day, line)
+    subfields, purpose = _subfields(text)
+    if not subfields:
+        purpose = _unstructured(text, details)
+    bank = subfields[BANK].strip() if BANK in subfields else ""
     ultimate = ULTIMATE.search(purpose) if ULTIMATE_MARK in purpose else None
     return (
-        _entry_day(value_on, entry_day, line) if entry_day else value_on,
+        booked_on,
         value_on,
-        cents if mark in ("C", "RD", "EC") else -cents,
+        cents if mark in CREDITS else -cents,
         currency,
         purpose or None,
         subfields.get(BOOKING_TEXT),
         subfields.get("GVC") or (code[1:] if code[1:].isdecimal() else None),
         subfields.get(PRIMANOTA),
-        joined_lines([subfields[key] for key in NAME if key in subfields], PURPOSE_WIDTH) if subfields else "",
+        _name(subfields),
         _iban(subfields) if ACCOUNT in subfields or FOREIGN_IBAN in subfields else None,
         bank if bank and BIC.fullmatch(bank) else None,
         ultimate[1].replace("\n", " ").strip() if ultimate else None,
@@ -247,36 +262,49 @@ def _iban(subfields: dict[str, str]) -> str | None:
     return next((account for account in accounts if IBAN.fullmatch(account)), None)
 
 
-def _subfields(text: str) -> dict[str, str]:
-    """The subfields of a structured field 86, the transaction code as `GVC`; nothing for an unstructured one.
+def _subfields(text: str) -> tuple[dict[str, str], str]:
+    """The subfields of a structured field 86, the transaction code as `GVC`, and the purpose in them; nothing for an
+    unstructured one.
 
     Subfields stand in ascending order: a question mark and a smaller number are part of a text.
     """
     match = STRUCTURED.match(text)
     if match is None:
-        return {}
-    subfields, key = {"GVC": match[1]}, ""
-    mark = match[2]
-    for part in text.replace("\n", "")[match.end() - 1 :].split(mark)[1:]:
+        return {}, ""
+    code, mark = match.groups()
+    subfields, key, purpose_keys = {"GVC": code}, "", list[str]()
+    if "\n" in text:
+        text = text.replace("\n", "")
+    for part in text[match.end() :].split(mark):
         name = part[:2]
         if name > key and (name in SUBFIELDS or (name in RESERVED and key >= BANK)):
             key = name
             subfields[key] = part[2:]
+            if name in PURPOSE:
+                purpose_keys.append(name)
         elif key:
             subfields[key] += mark + part
-    return subfields
+    return subfields, _purpose([subfields[name] for name in purpose_keys])
 
 
-def _purpose(subfields: dict[str, str]) -> str:
+def _purpose(lines: list[str]) -> str:
     """The purpose, each SEPA tag in a line of its own."""
+    if len(lines) <= 1:
+        return lines[0].strip() if lines else ""
     paragraphs: list[list[str]] = []
-    for key, line in subfields.items():  # which stand in ascending order
-        if key not in PURPOSE:
-            continue
+    for line in lines:
         if not paragraphs or TAG_AT_START.match(line):
             paragraphs.append([])
         paragraphs[-1].append(line)
-    return "\n".join([joined_lines(lines, PURPOSE_WIDTH) for lines in paragraphs])
+    return "\n".join([joined_lines(paragraph, PURPOSE_WIDTH) for paragraph in paragraphs])
+
+
+def _name(subfields: dict[str, str]) -> str:
+    """The name of the counterparty, which is cut into two lines where it is long."""
+    first_line = subfields.get(FIRST_NAME_LINE, "")
+    if SECOND_NAME_LINE not in subfields:
+        return first_line.strip()
+    return joined_lines((first_line, subfields[SECOND_NAME_LINE]), PURPOSE_WIDTH)
 
 
 def _unstructured(text: str, details: str) -> str:
@@ -292,12 +320,22 @@ def _day(digits: str, line: int) -> date:
         raise StatementFault(Reason.DAY, line) from error
 
 
-def _entry_day(value_on: date, digits: str, line: int) -> date:
-    """The booking day MMDD in the year in which it is nearest to the value date: years change between the two."""
+def _days(value_digits: str, entry_digits: str | None, line: int) -> tuple[date, date]:
+    """The booking day and the value date of a line."""
     try:
-        return _nearest_day(value_on, digits)
+        return _days_of_line(value_digits, entry_digits)
     except ValueError as error:
         raise StatementFault(Reason.DAY, line) from error
+
+
+@lru_cache(MAX_CACHED_DAYS)
+def _days_of_line(value_digits: str, entry_digits: str | None) -> tuple[date, date]:
+    """The booking day MMDD, in the year in which it is nearest to the value date: years change between the two."""
+    value_on = _calendar_day(value_digits)
+    if entry_digits is None:
+        return value_on, value_on
+    days = [_calendar_day(f"{year % 100:02}{entry_digits}") for year in range(value_on.year - 1, value_on.year + 2)]
+    return min(days, key=lambda day: abs(day - value_on)), value_on
 
 
 @lru_cache(MAX_CACHED_DAYS)
@@ -307,9 +345,3 @@ def _calendar_day(digits: str) -> date:
     if month == 2 and day in (29, 30):
         return date(year, 3, 1) - timedelta(days=1)
     return date(year, month, day)
-
-
-@lru_cache(MAX_CACHED_DAYS)
-def _nearest_day(value_on: date, digits: str) -> date:
-    days = [_calendar_day(f"{year % 100:02}{digits}") for year in range(value_on.year - 1, value_on.year + 2)]
-    return min(days, key=lambda day: abs(day - value_on))

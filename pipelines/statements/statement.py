@@ -1,5 +1,6 @@
 """An account statement as a file tells it, what is wrong with a file, and what all formats share: money, days and texts."""
 
+import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -112,11 +113,13 @@ def with_balance_checked(statement: Statement) -> Statement:
     """The statement, with a difference if its balances are known and its booked lines do not lead from one to the other."""
     if statement.opening is None or statement.closing is None:
         return statement
-    own = statement.account.currency
-    booked = statement.bookings.filter(~pl.col("pending"))
-    if booked.filter(pl.col("currency") != own).height:
+    is_booked, is_foreign = ~pl.col("pending"), pl.col("currency") != statement.account.currency
+    total, has_foreign = statement.bookings.select(
+        pl.col("amount_cents").filter(is_booked).sum(), foreign=(is_booked & is_foreign).any()
+    ).row(0)
+    if has_foreign:
         return statement  # lines in other currencies do not add up
-    actual = statement.opening.cents + int(booked["amount_cents"].sum())
+    actual = statement.opening.cents + int(total)
     if actual == statement.closing.cents:
         return statement
     difference = Difference(Subject.BALANCE, statement.closing.cents, actual)
@@ -147,6 +150,13 @@ def bookings_of_rows(rows: Sequence[Sequence[object]]) -> pl.DataFrame:
     return tidy(frame_of_rows(rows))
 
 
+def bookings_of_groups(groups: Sequence[Sequence[Sequence[object]]]) -> list[pl.DataFrame]:
+    """The frame of bookings for each group of rows. Texts are tidied once for all: some files have a group for each day."""
+    frame = with_tidy_texts(frame_of_rows([row for rows in groups for row in rows]))
+    ends = itertools.accumulate(len(rows) for rows in groups)
+    return [in_order(frame[end - len(rows) : end]) for rows, end in zip(groups, ends, strict=True)]
+
+
 def frame_of_rows(rows: Sequence[Sequence[object]]) -> pl.DataFrame:
     """Rows as they stand in the file, a tenth of the size that they have as rows."""
     if not rows:
@@ -155,23 +165,27 @@ def frame_of_rows(rows: Sequence[Sequence[object]]) -> pl.DataFrame:
 
 
 def tidy(frame: pl.DataFrame) -> pl.DataFrame:
-    """The bookings in their schema, the oldest first and pending ones last of their day.
+    """The bookings in their schema with tidy texts, the oldest first and pending ones last of their day."""
+    return in_order(with_tidy_texts(frame))
 
-    Texts are trimmed, empty ones null, and IBANs have no blanks.
-    """
+
+def with_tidy_texts(frame: pl.DataFrame) -> pl.DataFrame:
+    """The bookings in their schema. Texts are trimmed, empty ones null, and IBANs have no blanks."""
     texts = pl.col(TEXTS).str.replace_all(_CONTROL, " ").str.strip_chars()
     codes = pl.col("counterparty_iban", "counterparty_bic").str.replace_all(r"\s", "").str.to_uppercase()
     tidied = checked(frame, BOOKINGS).with_columns(texts).with_columns(codes)
     tidied = tidied.with_columns(pl.when(pl.col(TEXTS) != "").then(pl.col(TEXTS)))
     if tidied.select(pl.any_horizontal(pl.col(TEXTS).str.len_chars() > TEXT_LENGTH).any()).item():
         raise StatementFault(Reason.TEXT_TOO_LONG)
-    return in_order(tidied)
+    return tidied
 
 
 def in_order(bookings: pl.DataFrame) -> pl.DataFrame:
     """Bookings in the order of a file or its reverse, as the oldest first, pending ones last of their day."""
+    if bookings.height <= 1:
+        return bookings
     days = bookings["booked_on"]
-    if len(days) > 1 and days[0] > days[-1]:
+    if days[0] > days[-1]:
         bookings = bookings.reverse()
     return bookings.sort("booked_on", "pending", maintain_order=True)
 

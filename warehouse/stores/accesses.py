@@ -12,13 +12,13 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import polars as pl
-from sqlalchemy import Select, delete, func, or_, select, text, update
+from sqlalchemy import Select, delete, func, or_, select, text
 
 from warehouse.errors import Busy, NameTaken, NotFound, SealBroken
 from warehouse.postgres import jobs
 from warehouse.postgres.database import Owner
 from warehouse.postgres.notifications import CHANNEL
-from warehouse.postgres.tables import Access, BankSession, Provider, User
+from warehouse.postgres.tables import Access, Provider
 from warehouse.secrets import sealed_values
 from warehouse.secrets.vault import Vault
 from warehouse.stores import activity, tombstones, webhooks
@@ -26,7 +26,22 @@ from warehouse.stores import activity, tombstones, webhooks
 STARTED, HEADER, COMPLETE = "STARTED", "HEADER", "COMPLETE"
 FETCH = "fetch_access"
 MEMORY = "memory"
-SESSION_WINDOW = text("interval '24 hours'")
+TOUCH = text("UPDATE users SET revision = revision + :by WHERE tenant_id = :tenant AND id = :user")
+RECORD_REFRESH_DAY = text(
+    "UPDATE users SET refreshed_on = :day "
+    "WHERE tenant_id = :tenant AND id = :user AND (refreshed_on IS NULL OR refreshed_on < :day)"
+)
+NOTIFY = text("SELECT pg_notify(:channel, :message)")
+OPEN_SESSION = text(
+    "WITH old AS (DELETE FROM bank_sessions "
+    "WHERE tenant_id = :tenant AND access_id = :access AND created_at < now() - interval '24 hours') "
+    "INSERT INTO bank_sessions (id, tenant_id, user_id, access_id, attended) VALUES (:id, :tenant, :user, :access, :attended)"
+)
+SECONDS_UNTIL_ALLOWED = text(
+    "SELECT count(*), ceil(extract(epoch FROM min(created_at) + interval '24 hours' - now())) FROM ("
+    "SELECT created_at FROM bank_sessions WHERE tenant_id = :tenant AND access_id = :access AND NOT attended "
+    "AND created_at > now() - interval '24 hours' ORDER BY created_at DESC LIMIT :limit) AS recent"
+)
 HAS_FAULT = func.jsonb_array_length(Access.issues) > 0
 NEVER_FETCHED = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -316,51 +331,30 @@ def end_fetch(owner: Owner, access: Access, issues: list[dict[str, Any]], now: d
 
 def notify(owner: Owner, access_id: UUID) -> None:
     """Notifies the requests that wait for this access when the transaction is committed."""
-    owner.session.execute(select(func.pg_notify(CHANNEL, str(access_id))))
+    owner.session.execute(NOTIFY, {"channel": CHANNEL, "message": str(access_id)})
 
 
 def open_session(owner: Owner, access: Access, *, attended: bool) -> None:
     """Records a session at the bank; deletes records that are too old for the limit."""
-    owner.session.execute(
-        delete(BankSession).where(
-            BankSession.tenant_id == owner.tenant,
-            BankSession.access_id == access.id,
-            BankSession.created_at < func.now() - SESSION_WINDOW,
-        )
-    )
-    owner.session.add(BankSession(tenant_id=owner.tenant, user_id=access.user_id, access_id=access.id, attended=attended))
+    values = {"id": uuid4(), "tenant": owner.tenant, "user": access.user_id, "access": access.id, "attended": attended}
+    owner.session.execute(OPEN_SESSION, values)
 
 
 def seconds_until_allowed(owner: Owner, access: Access, limit: int) -> int:
     """The seconds until an unattended session is allowed: 0 if fewer than the limit began within the last 24 hours."""
-    recent = (
-        select(BankSession.created_at)
-        .where(
-            BankSession.tenant_id == owner.tenant,
-            BankSession.access_id == access.id,
-            ~BankSession.attended,
-            BankSession.created_at > func.now() - SESSION_WINDOW,
-        )
-        .order_by(BankSession.created_at.desc())
-        .limit(limit)
-        .subquery()
-    )
-    wait = func.ceil(func.extract("epoch", func.min(recent.c.created_at) + SESSION_WINDOW - func.now()))
-    count, seconds = owner.session.execute(select(func.count(), wait).select_from(recent)).one()._tuple()
+    values = {"tenant": owner.tenant, "access": access.id, "limit": limit}
+    count, seconds = owner.session.execute(SECONDS_UNTIL_ALLOWED, values).one()._tuple()
     return max(1, int(seconds)) if count >= limit else 0
 
 
 def touch(owner: Owner, by: int = 1) -> None:
     """Raises the revision of the user: earlier results become stale."""
-    statement = update(User).where(User.tenant_id == owner.tenant, User.id == owner.user_id)
-    owner.session.execute(statement.values(revision=User.revision + by))
+    owner.session.execute(TOUCH, {"tenant": owner.tenant, "user": owner.user_id, "by": by})
 
 
 def record_refresh_day(owner: Owner, day: date) -> None:
     """Records that the data of the user are those of this day, unless a later day is stored. Does not change the revision."""
-    is_owner = (User.tenant_id == owner.tenant, User.id == owner.user_id)
-    is_earlier = or_(User.refreshed_on.is_(None), User.refreshed_on < day)
-    owner.session.execute(update(User).where(*is_owner, is_earlier).values(refreshed_on=day))
+    owner.session.execute(RECORD_REFRESH_DAY, {"tenant": owner.tenant, "user": owner.user_id, "day": day})
 
 
 def _forget_fetch(access: Access) -> None:

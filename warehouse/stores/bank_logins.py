@@ -27,9 +27,19 @@ COUNT_DAYS = 3
 """Counts of earlier days are deleted: only that of the current day, in the zone of the settings, matters."""
 REFUSAL_DAYS = 90
 ATTEMPT_DAYS = 90
+TAKE_SESSION = text(
+    "INSERT INTO unattended_sessions AS counted (login_hash, provider_id, day, sessions) VALUES (:login, :provider, :day, 1) "
+    "ON CONFLICT (login_hash, provider_id, day) DO UPDATE SET sessions = counted.sessions + 1 WHERE counted.sessions < :limit "
+    "RETURNING sessions"
+)
 ATTEMPTS = text(
     "SELECT now(), unanswered, sent_at, accepted_at FROM (SELECT) AS always LEFT JOIN login_attempts "
     "ON login_hash = :login AND provider_id = :provider AND secret_hash = :secret"
+)
+STORE_ATTEMPTS = text(
+    "INSERT INTO login_attempts (login_hash, provider_id, secret_hash, unanswered, sent_at, accepted_at) "
+    "VALUES (:login, :provider, :secret, :unanswered, :sent_at, :accepted_at) ON CONFLICT (login_hash, provider_id, secret_hash) "
+    "DO UPDATE SET unanswered = excluded.unanswered, sent_at = excluded.sent_at, accepted_at = excluded.accepted_at"
 )
 ACCEPT = text(
     "UPDATE login_attempts SET unanswered = 0, accepted_at = clock_timestamp() "
@@ -69,15 +79,8 @@ def take_session(owner: Owner, vault: Vault, access: Access, day: date, limit: i
 
     One statement counts and refuses: sessions that begin at the same time wait for each other's row.
     """
-    first_session = insert(UnattendedSessions).values(
-        login_hash=_counted_hash(owner, vault, access), provider_id=access.provider_id, day=day, sessions=1
-    )
-    statement = first_session.on_conflict_do_update(
-        index_elements=["login_hash", "provider_id", "day"],
-        set_={"sessions": UnattendedSessions.sessions + 1},
-        where=UnattendedSessions.sessions < limit,
-    ).returning(UnattendedSessions.sessions)
-    return owner.session.scalar(statement) is not None
+    keys = {"login": _counted_hash(owner, vault, access), "provider": access.provider_id, "day": day}
+    return owner.session.execute(TAKE_SESSION, {**keys, "limit": limit}).first() is not None
 
 
 def purge_old_counts(owner: Owner) -> int:
@@ -188,11 +191,7 @@ def store_attempts(owner: Owner, login: LoginTrace, counts: LoginAttempts) -> No
     if counts.sent_at is None:
         return
     values = {"unanswered": counts.unanswered, "sent_at": counts.sent_at, "accepted_at": counts.accepted_at}
-    statement = insert(LoginAttempt).values(
-        login_hash=login.login_hash, provider_id=login.provider_id, secret_hash=login.secret_hash, **values
-    )
-    keys = ["login_hash", "provider_id", "secret_hash"]
-    owner.session.execute(statement.on_conflict_do_update(index_elements=keys, set_=values))
+    owner.session.execute(STORE_ATTEMPTS, {**_keys_of(login), **values})
 
 
 def accept(owner: Owner, login: LoginTrace) -> None:

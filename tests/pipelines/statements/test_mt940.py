@@ -48,6 +48,22 @@ class TestWhatIsWrittenIsRead:
         booking = first(text.encode(encoding))
         assert (booking["purpose"], booking["counterparty_name"]) == ("Mähdrescher für Öl", "Jürgen Groß")
 
+    def test_a_statement_for_each_day_of_either_order_has_its_own_bookings(self) -> None:
+        """All texts of a file are tidied at once, and each statement gets its own lines back, also one without any."""
+
+        def of_day(day: int, *amounts: int) -> bytes:
+            lines = [f":61:2603{day:02}03{day:02}D{amount},00NTRFNONREF\r\n:86:105?20  Nr. {day}-{amount}" for amount in amounts]
+            return message(*lines, f":62F:C2603{day:02}EUR{100 - sum(amounts)},00")
+
+        statements = read(of_day(3, 1, 2) + of_day(2) + of_day(1, 7) + of_day(4, 5, 6, 7))
+        assert [statement.bookings["purpose"].to_list() for statement in statements] == [
+            ["Nr. 3-1", "Nr. 3-2"],
+            [],
+            ["Nr. 1-7"],
+            ["Nr. 4-5", "Nr. 4-6", "Nr. 4-7"],
+        ]
+        assert all(statement.differences == () for statement in statements)
+
 
 class TestAccounts:
     @pytest.mark.parametrize(
