@@ -44,13 +44,17 @@ def expected_payments(snapshot: Snapshot, until: pl.DataFrame) -> pl.DataFrame:
     )
     with_due_dates = payments.lazy().join(late, on=["user", "contract"], how="left", maintain_order="left")
     is_in_later_month = (day == pl.col("date_next")) & (day.dt.month_start() > pl.col("date_due"))
-    is_due = ~is_in_later_month.fill_null(value=False)
-    limited = with_due_dates.filter(is_due).join(_last_payments(snapshot), on=["user", "contract"], how="left", maintain_order="left")
-    return collected(limited.filter((day < pl.col("ended_on")).fill_null(value=True)).select(payments.columns))
+    due_payments = with_due_dates.filter(~is_in_later_month.fill_null(value=False))
+    limits = _parental_benefit_ends(snapshot)
+    limited_payments = due_payments.join(limits, on=["user", "contract"], how="left", maintain_order="left")
+    is_granted = (day < pl.col("ended_on")).fill_null(value=True)
+    return collected(limited_payments.filter(is_granted).select(payments.columns))
 
 
-def _last_payments(snapshot: Snapshot) -> pl.LazyFrame:
-    """The day from which parental benefits are no longer paid (`ended_on`), by user and contract: the law limits them."""
+def _parental_benefit_ends(snapshot: Snapshot) -> pl.LazyFrame:
+    """By user and contract of a parental benefit the day from which the law no longer grants it (`ended_on`), null if it was paid
+    for longer than the law says.
+    """
     benefits = snapshot.contracts.lazy().filter(
         pl.col("category") == FAMILY_CATEGORY, pl.col("amount_latest") > MAX_HALVED_BENEFIT_CENTS
     )
