@@ -424,3 +424,33 @@ def test_income_from_invoices_is_an_interval_with_its_basis() -> None:
     assert (months["lower"] < months["upper"]).all()
     employee = select_view(flowing(pl.concat([salary(), groceries(14, (2026, 5))]))[1].predictions)
     assert not employee["interval_only"].any()
+
+
+def granted(purpose: str, payments: int, cents: int = 154_160, category: str = "INCOME_STATE_FAMILY") -> pl.DataFrame:
+    """A salary, and a benefit paid on the 5th for some months, the last time in June."""
+    columns = {"channel": "PUBLIC", "partner": "UNKNOWN", "counterparty_name": "Landkreis Balingen", "purpose": purpose}
+    return pl.concat([salary(), book(monthly(payments, 5), cents, category, **columns)])
+
+
+@pytest.mark.parametrize(
+    ("payments", "cents", "coming"),
+    [(11, 154_160, 154_160), (12, 154_160, 0), (13, 154_160, 154_160), (14, 154_160, 0), (12, 70_000, 70_000)],
+)
+def test_parental_benefit_comes_no_longer_than_the_law_grants_it(payments: int, cents: int, coming: int) -> None:
+    """Twelve months, fourteen for who raises a child alone; what may be halved is paid for twice as long."""
+    row = prediction(granted("Elterngeld AZ 85830781", payments, cents), "INCOME_STATE_FAMILY", "2026_M07")
+    assert row.get("fixed", 0) == coming
+
+
+@pytest.mark.parametrize(
+    ("purpose", "category", "coming"),
+    [
+        ("ARBEITSLOSENGELD 01.06.2026 - 30.06.2026", "INCOME_OTHER", 154_160),
+        ("Elterngeld BEEG 6984431355", "INCOME_STATE_FAMILY", 154_160),
+        ("Elterngeld Nachzahlung", "INCOME_STATE_FAMILY", 0),
+        ("Erstattung Einkommensteuer", "INCOME_OTHER", 0),
+    ],
+)
+def test_a_benefit_granted_for_months_is_expected_after_its_first_payment(purpose: str, category: str, coming: int) -> None:
+    row = prediction(granted(purpose, 1, category=category), category, "2026_M07")
+    assert row.get("fixed", 0) == coming

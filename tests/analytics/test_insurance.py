@@ -208,6 +208,24 @@ def test_what_only_sounds_like_insurance_is_none() -> None:
     assert [(row, item) for row, item in zip(rows, found, strict=True) if item != "UNRELATED_OTHER"] == []
 
 
+HOUSING_COMPANIES = (
+    "LEG Wohnen NRW GmbH",
+    "Vonovia SE",
+    "SAGA Siedlungs-AG Hamburg",
+    "Gewobag Wohnungsbau-AG Berlin",
+    "Allianz Immobilien GmbH",
+    "Provinzial Wohnungsbaugesellschaft mbH",
+)
+
+
+@pytest.mark.parametrize("company", HOUSING_COMPANIES)
+@pytest.mark.parametrize("purpose", ["Kaltmiete 05.2026 WE 12", "Miete Mai", "Mietvertrag 4711 Nebenkosten"])
+def test_nobody_is_told_that_rent_goes_to_an_insurer(company: str, purpose: str) -> None:
+    tagged = add_insurance(lines(line(company, purpose, -640.0, "STANDINGORDER")))
+    assert tagged["insurance"].to_list() == ["UNRELATED_OTHER"]
+    assert "Versicher" not in (tagged["insurance_reason"][0] or "")
+
+
 def test_the_tables_are_as_long_as_promised() -> None:
     assert len(table(PREMIUMS)) + len(table(NO_PREMIUMS)) >= 120
 

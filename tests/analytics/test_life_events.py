@@ -227,6 +227,12 @@ def test_rent_that_stops_ends_the_tenancy_on_the_last_day_paid_for() -> None:
     assert event_days(everyday(), left) == {"TENANCY_END": date(2025, 6, 30)}
 
 
+def test_a_garage_given_up_beside_the_rent_ends_no_tenancy() -> None:
+    home = rent(days=months("2024-01", "2026-06", 1), euros=-600.0, name="Wohnbau")
+    share = rent(days=months("2024-01", "2025-06", 3), euros=-90.0, name="Genossenschaft Luna eG")
+    assert event_days(everyday(), home, share) == {}
+
+
 def test_a_garage_is_no_home() -> None:
     garage = rent(days=months("2025-06", "2026-06", 1), euros=-60.0, name="Huber", purpose="Miete Garage 4")
     assert event_days(everyday(), HOME, garage) == {}

@@ -21,7 +21,8 @@ from tests.analytics import one_answer
 from tests.analytics.households import TAGGED_BOOKINGS, book, monthly, salary
 
 AS_OF_DAY = date(2026, 6, 16)
-MANY_USERS, MANY_MONTHS, ALONE, SEED = 1_000, 18, 100, 29
+MANY_USERS, MANY_MONTHS, SEED = 1_050, 14, 29
+THREADS = ("1", "2")
 
 
 def dates(*users: str) -> pl.DataFrame:
@@ -29,22 +30,28 @@ def dates(*users: str) -> pl.DataFrame:
 
 
 def test_few_users_get_the_same_bytes_in_every_way() -> None:
-    ways = one_answer.all_ways(one_answer.simulated(10, SEED, 18), 4, SEED)
+    world = one_answer.simulated(10, SEED, 18)
+    ways = one_answer.all_ways(world, world[2]["user"].sort().head(4), SEED)
     expected = ways["together"]
-    for way, digests in ways.items():
+    for way, digests in [*ways.items(), ("again", one_answer.together(world))]:
         assert digests == {user: expected[user] for user in digests}, way
 
 
 @pytest.mark.thorough
 def test_a_thousand_users_get_the_same_bytes_in_every_way_with_one_thread_and_with_two(tmp_path: Path) -> None:
+    """Twice with each number of threads, in companies with both, and every user once alone."""
     one_answer.store(one_answer.simulated(MANY_USERS, SEED, MANY_MONTHS), tmp_path)
-    digests = []
-    for threads in ("1", "2"):
-        program = [sys.executable, "-m", "tests.analytics.one_answer", str(tmp_path), str(ALONE), str(SEED)]
+    digests: list[one_answer.Digests] = []
+    alone: set[str] = set()
+    for part, threads in enumerate(THREADS):
+        program = [sys.executable, "-m", "tests.analytics.one_answer", str(tmp_path), str(part), str(len(THREADS)), str(SEED)]
         environment = {**os.environ, "POLARS_MAX_THREADS": threads}
-        result = subprocess.run(program, env=environment, capture_output=True, text=True, check=True)
-        digests += json.loads(result.stdout).values()
-    assert len(digests[0]) > 0.95 * MANY_USERS
+        result = subprocess.run(program, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+        ways = json.loads(result.stdout)
+        digests += ways.values()
+        alone |= set(ways["alone, shuffled"])
+    assert len(alone) >= 1_000
+    assert alone == set(digests[0])
     for other in digests[1:]:
         assert {user for user, digest in other.items() if digest != digests[0][user]} == set()
 

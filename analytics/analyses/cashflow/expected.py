@@ -16,6 +16,11 @@ from analytics.frames import EXPECTED_PAYMENTS, checked, collected
 SALARY_CATEGORY = "INCOME_SALARY"
 ENDED_BY_NEW_JOB = (SALARY_CATEGORY, "INCOME_OTHER")
 """Income that ends when another employer pays: salary, and unemployment benefits."""
+FAMILY_CATEGORY, PARENTAL_BENEFIT_WORDS = "INCOME_STATE_FAMILY", r"(?i)elterngeld|\bbeeg\b"
+MAX_PARENTAL_PAYMENTS = (12, 14)
+"""A parent receives the benefit for twelve months, alone for fourteen."""
+MAX_HALVED_BENEFIT_CENTS = 90_000
+"""Up to this amount the benefit may be halved, and is paid for twice as many months."""
 MAX_FIRST_BUSINESS_DAY = 4
 """Day of the month, counted from 0. A later first business day does not count as the first of the month for a contract."""
 Days = NDArray[np.int64]
@@ -39,7 +44,26 @@ def expected_payments(snapshot: Snapshot, until: pl.DataFrame) -> pl.DataFrame:
     )
     with_due_dates = payments.lazy().join(late, on=["user", "contract"], how="left", maintain_order="left")
     is_in_later_month = (day == pl.col("date_next")) & (day.dt.month_start() > pl.col("date_due"))
-    return collected(with_due_dates.filter(~is_in_later_month.fill_null(value=False)).select(payments.columns))
+    due_payments = with_due_dates.filter(~is_in_later_month.fill_null(value=False))
+    limits = _parental_benefit_ends(snapshot)
+    limited_payments = due_payments.join(limits, on=["user", "contract"], how="left", maintain_order="left")
+    is_granted = (day < pl.col("ended_on")).fill_null(value=True)
+    return collected(limited_payments.filter(is_granted).select(payments.columns))
+
+
+def _parental_benefit_ends(snapshot: Snapshot) -> pl.LazyFrame:
+    """By user and contract of a parental benefit the day from which the law no longer grants it (`ended_on`), null if it was paid
+    for longer than the law says.
+    """
+    benefits = snapshot.contracts.lazy().filter(
+        pl.col("category") == FAMILY_CATEGORY, pl.col("amount_latest") > MAX_HALVED_BENEFIT_CENTS
+    )
+    texts = snapshot.bookings.lazy().select("user", "id", "purpose", "counterparty_name")
+    text = pl.concat_str(pl.col("purpose", "counterparty_name").fill_null(""), separator=" ")
+    parental = benefits.join(texts, on=["user", "id"]).filter(text.str.contains(PARENTAL_BENEFIT_WORDS))
+    limits = [pl.when(pl.col("regular_count") <= count).then(count) for count in MAX_PARENTAL_PAYMENTS]
+    ended_on = pl.col("date_first").dt.offset_by(pl.format("{}mo", pl.coalesce(limits))).dt.offset_by("-7d")
+    return parental.select("user", contract="id", ended_on=ended_on)
 
 
 def continuing_contracts(snapshot: Snapshot) -> pl.DataFrame:

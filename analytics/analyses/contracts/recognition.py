@@ -14,6 +14,7 @@ from analytics.analyses.contracts.streams import (
     MIN_SINGLE_PRIOR,
     UNRELATED,
     GatheredStreams,
+    granted_benefits,
 )
 from analytics.bank_text import references
 
@@ -201,15 +202,17 @@ def _single_payments(gathered_streams: GatheredStreams, streams: pl.DataFrame, b
     """Single bookings in categories of contracts that carry a mark of a contract; their period is an estimate."""
     single_streams = streams.filter(pl.col("n") == 1, pl.col("prior") >= MIN_SINGLE_PRIOR, pl.col("doubt") == 0)
     rows = gathered_streams.rows.join(single_streams, on="stream", how="semi", maintain_order="left")
-    texts = bookings.select("purpose", "category", "insurance", "as_of")[rows["row"]]
+    texts = bookings.select("purpose", "category", "insurance", "as_of", "counterparty_name")[rows["row"]]
     span = references.numbered_span(texts["purpose"])
-    rows_with_texts = rows.hstack(texts).hstack(span[["months", "numbered"]])
+    rows_with_texts = rows.hstack(texts.drop("counterparty_name")).hstack(span[["months", "numbered"]])
+    is_granted = granted_benefits(texts)
     marked_rows = rows_with_texts.filter(
         pl.col("mandate").is_not_null()
         | pl.col("steady")
         | pl.col("repeated")
         | pl.col("numbered")
         | pl.col("months").is_not_null()
+        | is_granted
     )
     span_period = pl.col("months").replace_strict(PERIODS_BY_MONTHS, default=None, return_dtype=pl.String)
     kind = pl.when(pl.col("insurance") != UNRELATED).then("insurance").otherwise("category")

@@ -73,6 +73,15 @@ UNAGREED_WORDS = {
     "BANKFINANCE_OTHER": r"(?i)(?:soll|(?:ü|ue)berziehungs|dispo(?:sitions)?)-?zins|^\W*zinsen f(?:ü|ue)r",
 }
 """Words of payments that come as needed, by category: nobody has agreed on when."""
+BENEFIT_WORDS = {
+    "INCOME_OTHER": r"(?i)arbeitslosengeld|b(?:ü|ue)rgergeld|grundsicherung",
+    "INCOME_STATE_FAMILY": r"(?i)elterngeld|unterhaltsvorschu(?:ß|ss)|kinderzuschlag",
+}
+"""Words of benefits that an office grants for months, by category: the first payment already is that of a contract."""
+BENEFIT_PRIOR = 0.95
+CARD_BILL_PRIOR = 0.6
+"""The bill of a card is debited on the same day of every month, whatever was bought with it."""
+ARREARS_WORDS = r"(?i)nachzahl|erstattung|einmalig"
 SAFE_WORDS = r"(?i)schlie(?:ß|ss)fach|safe-?miete|\bdepot"
 INTEREST_WORDS = r"(?i)zins"
 """What banks take money for, beside the fees of the account."""
@@ -491,6 +500,22 @@ def _unagreed(bookings: pl.DataFrame, codes: pl.Series) -> pl.Series:
     return pl.concat(part.filter(bookings["purpose"][part].str.contains(words)) for words, part in rows.items())
 
 
+def granted_benefits(texts: pl.DataFrame) -> pl.Series:
+    """Whether each booking (`category`, `purpose`, `counterparty_name`) is a payment of a benefit that is granted for months."""
+    text = pl.concat_str(pl.col("purpose", "counterparty_name").fill_null(""), separator=" ")
+    is_benefit = pl.any_horizontal(
+        (pl.col("category") == category) & text.str.contains(words) for category, words in BENEFIT_WORDS.items()
+    )
+    return texts.select(benefit=is_benefit & ~text.str.contains(ARREARS_WORDS)).to_series()
+
+
+def _benefit_rows(bookings: pl.DataFrame, codes: pl.Series) -> pl.Series:
+    """The rows of benefits that an office grants for months."""
+    rows = pl.concat((codes == _category_code(category)).arg_true() for category in BENEFIT_WORDS)
+    texts = bookings.select("purpose", "counterparty_name", category="effective_category")[rows]
+    return rows.filter(granted_benefits(texts))
+
+
 def _priors(bookings: pl.DataFrame, codes: pl.Series, is_own_saving: pl.Series) -> pl.Series:
     """By booking the probability of a contract by its category, which is looked up by hash, and by what it is for."""
     numbering, table = _prior_table()
@@ -498,6 +523,8 @@ def _priors(bookings: pl.DataFrame, codes: pl.Series, is_own_saving: pl.Series) 
     priors[is_own_saving.to_numpy()] = OWN_SAVINGS_PRIOR
     priors[_semester_fees(bookings, codes).to_numpy()] = SEMESTER_PRIOR
     priors[_unagreed(bookings, codes).to_numpy()] = UNAGREED_PRIOR
+    priors[((bookings["channel"] == Channel.CARDSETTLE) & (bookings["amount_cents"] < 0)).to_numpy()] = CARD_BILL_PRIOR
+    priors[_benefit_rows(bookings, codes).to_numpy()] = BENEFIT_PRIOR
     return pl.Series(priors)
 
 

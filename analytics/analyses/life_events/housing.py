@@ -34,7 +34,7 @@ def _tenancies(evidence: EventEvidence, runs: pl.DataFrame, beginnings: pl.DataF
     pairs = successions(new, ended_rents, MAX_CHANGE_DAYS, same_payee=True)
     moves = pairs.filter(~_is_same_home())
     new_rents = with_first_ever(evidence, runs_without_predecessor(evidence, new, pairs, rents), beginnings, "RENT")
-    ended_tenancies = runs_without_successor(evidence, ended_rents, pairs, END_DAYS, "RENT")
+    ended_tenancies = _without_main_home(runs_without_successor(evidence, ended_rents, pairs, END_DAYS, "RENT"), rents)
     later_rents = new_rents.filter(~pl.col("first_ever"), ~pl.col("waiting"))
     until = pl.col("last") + pl.duration(days=pl.col("length") - 1)
     return [
@@ -52,6 +52,19 @@ def _tenancies(evidence: EventEvidence, runs: pl.DataFrame, beginnings: pl.DataF
         ),
         events(ended_tenancies, "TENANCY_END", until, "Miete endet", pl.col("closing"), known_since=pl.col("ended_since")),
     ]
+
+
+def _without_main_home(ended_rents: pl.DataFrame, rents: pl.DataFrame) -> pl.DataFrame:
+    """The ended rents but those beside which a larger one was paid and still is: what ended was a garage, or a share of a
+    cooperative, and no home.
+    """
+    if ended_rents.is_empty():
+        return ended_rents
+    main_homes = rents.filter("active").select("user", main_first="first", main_cents="latest")
+    others = ended_rents.join(main_homes, on="user").filter(
+        pl.col("main_first") <= pl.col("last"), pl.col("main_cents").abs() > pl.col("latest").abs()
+    )
+    return ended_rents.join(others.select("user", "contract"), on=["user", "contract"], how="anti", maintain_order="left")
 
 
 def _is_same_home() -> pl.Expr:
