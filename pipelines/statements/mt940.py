@@ -100,21 +100,21 @@ def _fields(text: str) -> Iterator[tuple[int, str, str]]:
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     if "{4:" in text:
         lines = [line.rpartition("{4:")[2] for line in lines]
-    number, name, value = 0, "", ""
+    number, name, value = 0, "", list[str]()
     for place, line in enumerate(lines, 1):
         mark = line[:1]
         if mark == ":" and (end := line.find(":", 1)) > 0 and line[1:end] in FIELDS:
             if name:
-                yield number, name, value
-            number, name, value = place, line[1:end], line[end + 1 :]
+                yield number, name, "\n".join(value)
+            number, name, value = place, line[1:end], [line[end + 1 :]]
         elif mark == "-" and _is_end(line, lines[place : place + 1]):
             if name:
-                yield number, name, value
-            number, name, value = place, END, ""
+                yield number, name, "\n".join(value)
+            number, name, value = place, END, []
         elif name:
-            value = f"{value}\n{line}"
+            value.append(line)
     if name:
-        yield number, name, value
+        yield number, name, "\n".join(value)
 
 
 def _is_end(line: str, following: list[str]) -> bool:
