@@ -17,11 +17,14 @@ from api.app import create_app
 from api.cli import app as cli
 from api.http import errors
 from api.schemas import messages
+from pipelines.banks.fints.addresses import addresses
 from tests.support.preloaded import preloaded
 from tests.support.stack import Stack
 from warehouse.settings import Settings
 
 ROOT = Path(__file__).parents[2]
+MIN_BANKS = 2300
+"""So many banks with an address are promised."""
 
 
 def blocks(page: str) -> list[str]:
@@ -160,3 +163,9 @@ def test_examples_of_json_can_be_read(page: Path) -> None:
         except ValueError:
             for line in block.splitlines():
                 json.loads(line)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/operators.md"])
+def test_the_number_of_banks_is_that_of_the_addresses(page: str) -> None:
+    assert len(addresses()) >= MIN_BANKS
+    assert f"{len(addresses()):,}" in (ROOT / page).read_text()

@@ -9,6 +9,7 @@ import pytest
 
 from pipelines.banks import catalogue
 from pipelines.banks.fints_bank.server import FintsServer
+from tests.spec.browsing import Browser, appended, connecting
 from tests.spec.dialogues import BACK, IP, codes, href, moved, rels
 from tests.support.stack import Customer, Stack, running_stack, wait_until
 
@@ -94,3 +95,21 @@ def test_a_wrong_pin_is_sent_once_until_it_is_entered_anew(customer: Customer, b
     assert customer.codes(access) == ["BA1011"]
     lines = [json.loads(line) for line in (bank.bank.folder / "messages.jsonl").read_text().splitlines()]
     assert len([line for line in lines if user_id in line.values()]) == 1
+
+
+def test_the_form_leads_through_the_confirmation_to_the_bookings(stack: Stack) -> None:
+    customer = stack.tenant(regulated=False).customer()
+    user_id = f"test_long_history_{customer.username.replace('-', '')}"
+    browser = (
+        Browser(stack).open(appended(connecting(customer))).send("accept").send("bank", bank=str(catalogue.SIMULATED_BANK.id))
+    )
+    assert browser.place == "login"
+    assert browser.log_in(user_id, PIN).place == "methods"
+    assert set(browser.form("method").choices["method"]) == {"922", "923"}
+    browser.send("method", method="922")
+    assert browser.send("tan", tan=TAN).place == "accounts"
+    browser.send("accounts").send("connect")
+    assert browser.returned["baReentry"] == "ACCOUNT_CREATED"
+    customer.wait_complete("bank", 60)
+    account = next(product for product in customer.access("bank")["bankprodukte"] if product.get("iban"))
+    assert customer.bookings("bank", account["id"])
