@@ -200,16 +200,6 @@ ANALYSES = (
 FRAMES = {name: frame for analysis in ANALYSES for name, frame in analysis.frames.items()}
 
 
-def analyse(tagged_bookings: pl.DataFrame, products: pl.DataFrame, as_of: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """All analyses of tagged bookings (the columns of `TRANSACTIONS` and `TAGGED`) on the as-of dates (frame `AS_OF`)."""
-    return frames_of(SuiteCache(snapshot(tagged_bookings.rechunk(), products, as_of)))
-
-
-def frames_of(suite_cache: SuiteCache) -> dict[str, pl.DataFrame]:
-    """The frames of all analyses, checked."""
-    return {name: checked(frame.make(suite_cache), frame.schema) for name, frame in FRAMES.items()}
-
-
 class FramesOnDemand(Mapping[str, pl.DataFrame]):
     """The frames of all analyses of some users, each computed when it is asked for first, with what it rests on. Several threads
     may ask: nothing is computed twice.
@@ -237,6 +227,11 @@ class FramesOnDemand(Mapping[str, pl.DataFrame]):
         """The memory of what the analyses read: bookings, products, contracts and their payments."""
         read = self._suite_cache.snapshot
         return sum(int(frame.estimated_size()) for frame in (read.bookings, read.products, read.contracts, read.payments))
+
+
+def analyse(tagged_bookings: pl.DataFrame, products: pl.DataFrame, as_of: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """All analyses of tagged bookings (the columns of `TRANSACTIONS` and `TAGGED`) on the as-of dates (frame `AS_OF`)."""
+    return dict(analyse_on_demand(tagged_bookings, products, as_of))
 
 
 def analyse_on_demand(tagged_bookings: pl.DataFrame, products: pl.DataFrame, as_of: pl.DataFrame) -> FramesOnDemand:

@@ -82,7 +82,7 @@ def _run(owner: Owner, base_url: str, as_of: date) -> list[Step]:
         with watch.step(name.replace("_", " ")) as count:
             count(_rows(getattr(suite_cache, name)))
     with watch.step(FRAMES) as count:
-        frames = suite.frames_of(suite_cache)
+        frames = dict(suite.FramesOnDemand(suite_cache))
         count(sum(frame.height for frame in frames.values()))
     for group in GROUPS:
         with watch.step(f"document {group.names[0]}") as count:

@@ -115,7 +115,11 @@ def test_a_frame_that_is_asked_for_computes_what_it_rests_on_alone(monkeypatch: 
     steps: list[str] = []
 
     def computed(step: str) -> Callable[..., pl.DataFrame]:
-        return lambda *_: steps.append(step) or pl.DataFrame()  # type: ignore[func-returns-value]
+        def note(*_: object) -> pl.DataFrame:
+            steps.append(step)
+            return pl.DataFrame()
+
+        return note
 
     for step in ("gather_evidence", "sum_months", "affordability", "credit_risk", "life_events"):
         monkeypatch.setattr(suite, step, computed(step))

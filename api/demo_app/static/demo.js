@@ -106,8 +106,12 @@ document.addEventListener("submit", async (event) => {
     target?.querySelector(":scope > summary")?.focus({ preventScroll: true });
     if (page.querySelector("[data-first]")) {
       if (changes.length) say(texts.changed, changes.slice(0, 5));
-      const whole = await load(location.href);
+      const whole = await load(location.href).catch(() => null);
       if (own !== latest) return;
+      if (!whole) { // the correction is made, so the page itself must say what is wrong now
+        location.reload();
+        return;
+      }
       const more = take(whole, { marked: true, after: page });
       if (!more.length && changes.length) return;
       changes.push(...more);
