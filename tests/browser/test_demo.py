@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT  # type: ignore[import-untyped]
-from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, ViewportSize, expect
 
 from pipelines import demo_tenants
 from tests.browser.driving import DESKTOP, PATIENCE, PHONE, TELL_POLICY
@@ -136,13 +136,8 @@ LIVE_LOOKS = [
 NECESSARY, PLEASANT = "LIVING_DRUGSTORE", "RECREATION_HOBBY"
 
 
-@pytest.mark.parametrize(("viewport", "dark", "english"), LIVE_LOOKS)
-def test_a_correction_shows_its_effect_at_once_and_moves_nothing(
-    browser: Browser, stack: Stack, visitor: BrowserContext, viewport: ViewportSize, *, dark: bool, english: bool
-) -> None:
-    """The visitor is the same for all looks, so that what was necessary becomes pleasant, and necessary again."""
-    page = page_of_visitor(browser, stack, visitor, viewport, dark=dark, english=english)
-    complaints = watched(page)
+def chosen_correction(page: Page) -> tuple[Locator, str]:
+    """A booking with another category chosen in its open form, and the name of that category."""
     page.goto("/demo/overview?all=1")
     booking = page.locator("#buchungen-teil details.booking", has=page.get_by_text("REWE", exact=True)).first
     booking.locator("summary").tap()
@@ -150,6 +145,17 @@ def test_a_correction_shows_its_effect_at_once_and_moves_nothing(
     category = NECESSARY if booking.locator("select").input_value() == PLEASANT else PLEASANT
     name = booking.locator(f"option[value={category}]").text_content() or ""
     booking.locator("select").select_option(category)
+    return booking, name
+
+
+@pytest.mark.parametrize(("viewport", "dark", "english"), LIVE_LOOKS)
+def test_a_correction_shows_its_effect_at_once_and_moves_nothing(
+    browser: Browser, stack: Stack, visitor: BrowserContext, viewport: ViewportSize, *, dark: bool, english: bool
+) -> None:
+    """The visitor is the same for all looks, so that what was necessary becomes pleasant, and necessary again."""
+    page = page_of_visitor(browser, stack, visitor, viewport, dark=dark, english=english)
+    complaints = watched(page)
+    booking, name = chosen_correction(page)
     page.evaluate(WATCH_SHIFTS)
     booking.locator(".correction button").tap()
     changed = page.locator("#toast").get_attribute("data-changed") or ""
@@ -159,6 +165,18 @@ def test_a_correction_shows_its_effect_at_once_and_moves_nothing(
     assert sum(page.evaluate("window.shifts")) < MAX_SHIFT
     assert hindrances(page) == []
     assert complaints == []
+    page.context.close()
+
+
+def test_a_correction_whose_later_effects_do_not_come_loads_the_page_anew(
+    browser: Browser, stack: Stack, visitor: BrowserContext
+) -> None:
+    page = page_of_visitor(browser, stack, visitor, PHONE, dark=False, english=False)
+    booking, name = chosen_correction(page)
+    page.route("**/demo/overview**", lambda route: route.abort() if route.request.headers.get("x-live") else route.continue_())
+    with page.expect_event("load", timeout=PATIENCE):
+        booking.locator(".correction button").tap()
+    expect(booking.locator("summary")).to_contain_text(name, timeout=PATIENCE)
     page.context.close()
 
 
