@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from api.cli import app
 from tests.support.stack import Stack
 from warehouse.errors import Invalid
-from warehouse.lake.lake import Lake
+from warehouse.lake.lake import BUCKET_COUNT_FILE, Lake
 from warehouse.lake.tables import LANDING
 from warehouse.postgres import embedded
 from warehouse.postgres.database import Database
@@ -50,6 +50,7 @@ def test_a_restored_house_has_all_but_those_who_were_erased(stack: Stack, homes:
         kontor("backup", str(folder), "--keys", str(folder / "keys"))
     kontor("backup", str(folder), "--keys", str(keys))
     assert not list(folder.rglob("keys.json"))
+    assert (folder / "lake" / BUCKET_COUNT_FILE).exists()
     with pytest.raises(Invalid, match="not empty"):
         kontor("backup", str(folder))
     kontor("user", "erase", tenant.name, erased.username, "--yes")

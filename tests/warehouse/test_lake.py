@@ -160,6 +160,12 @@ def test_tables_of_the_lake_have_names_of_their_own() -> None:
     assert len({table.name for table in TABLES}) == len(TABLES)
 
 
+def test_files_at_the_top_are_listed_with_their_names(lake: Lake) -> None:
+    lake.storage.put("top.txt", b"x")
+    lake.write(NUMBERS, 1, numbers(1), {})
+    assert lake.storage.find("") == ["buckets.txt", "numbers/bucket=001/part.parquet", "top.txt"]
+
+
 # Columns
 
 

@@ -129,7 +129,7 @@ class Storage:
     def find_all(self, folder: str) -> list[str]:
         """The same with hidden files."""
         if self.local:
-            paths = [f"{where}/{name}" for where, _, names in os.walk(self.at(folder)) for name in names]
+            paths = [f"{where}/{name}" for where, _, names in os.walk(self.at(folder).rstrip("/")) for name in names]
         else:
             paths = self.filesystem.find(self.at(folder))
         start = len(self.root) + 1
