@@ -4,7 +4,7 @@ From the tombstone on, no response contains anything of the person. The receipt 
 the database, the tables of the lake with what killed writers left in them, and the training set.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from uuid import UUID
@@ -19,6 +19,7 @@ from warehouse.lake.buckets import Range, bucket_of
 from warehouse.lake.erasure import ErasureCounts, former_tables, rewrite_without
 from warehouse.lake.lake import BUCKET_COUNT_FILE, Lake
 from warehouse.lake.parquet import LakeTable
+from warehouse.lake.shares import SHARES_FOLDER, TENANT_FILE, shares
 from warehouse.lake.storage import Storage
 from warehouse.lake.tables import (
     ANALYSED,
@@ -141,13 +142,30 @@ def kept_places() -> dict[str, str]:
 
 def unknown_entries(lake: Lake, settings: Settings) -> list[str]:
     """The files and folders of the lake and the data directory of which nobody knows what they have: look at them yourself."""
-    tables = (*USER_TABLES, *former_tables(lake, TABLES))
-    lake_names = {table.name for table in tables} | KEPT_ENTRIES[LAKE].keys()
     home_names = KEPT_ENTRIES[HOME].keys() | _own_home_names(settings)
     home = Storage.of(str(settings.home))
     return [
-        *(f"{LAKE}/{name}" for name in _without_unfinished(lake.storage.entries()) if name not in lake_names),
+        *_unknown_in_lake(lake, LAKE, {*KEPT_ENTRIES[LAKE], SHARES_FOLDER}),
+        *_unknown_shares(lake),
         *(name for name in _without_unfinished(home.entries()) if name not in home_names),
+    ]
+
+
+def _unknown_in_lake(lake: Lake, where: str, other_names: Collection[str]) -> list[str]:
+    tables = (*USER_TABLES, *former_tables(lake, TABLES))
+    names = {table.name for table in tables}.union(other_names)
+    return [f"{where}/{name}" for name in _without_unfinished(lake.storage.entries()) if name not in names]
+
+
+def _unknown_shares(lake: Lake) -> list[str]:
+    """What lies among the copies for tenants and is none of them, or in one of them and is none of its tables."""
+    if SHARES_FOLDER not in lake.storage.entries():
+        return []
+    where, own = f"{LAKE}/{SHARES_FOLDER}", shares(lake)
+    folders = _without_unfinished(lake.folder(SHARES_FOLDER).storage.entries())
+    return [
+        *(f"{where}/{name}" for name in folders if name not in own),
+        *(entry for name, share in own.items() for entry in _unknown_in_lake(share, f"{where}/{name}", {TENANT_FILE})),
     ]
 
 
@@ -174,25 +192,32 @@ def _look_at_database(context: Context, kind: str, id_: UUID, deleted_rows: dict
 def _purge_files(context: Context, kind: str, id_: UUID, user_id: UUID) -> dict[str, Place]:
     """The folders, after the rows of a tombstone and the leftovers of killed writers were removed from them."""
     bucket = bucket_of(user_id, context.settings.buckets)
+    places: dict[str, Place] = {}
     with context.database.locking_buckets([bucket]):
-        counts = {table.name: _rewrite(context, table, kind, [id_], bucket) for table in USER_TABLES if kind in table.schema}
-        if kind == tombstones.ACCESS:
-            counts |= _remove_older(context, user_id, bucket)
-        for table in former_tables(context.lake, TABLES):  # no run will ever replace their rows
-            counts[table.name] = _rewrite(context, table, tombstones.USER, [user_id], bucket)
-    places = {f"{LAKE} {name}": _place(count) for name, count in counts.items()}
+        for where, lake in _lakes(context.lake).items():
+            counts = {table.name: _rewrite(lake, table, kind, [id_], bucket) for table in USER_TABLES if kind in table.schema}
+            if kind == tombstones.ACCESS:
+                counts |= _remove_older(context, lake, user_id, bucket)
+            for table in former_tables(lake, TABLES):  # no run will ever replace their rows
+                counts[table.name] = _rewrite(lake, table, tombstones.USER, [user_id], bucket)
+            places |= {f"{where} {name}": _place(count) for name, count in counts.items()}
     return places | {TRAINING: _place(training.forget(context.settings.home, [str(id_)], kind))}
 
 
-def _rewrite(context: Context, table: LakeTable, kind: str, ids: list[UUID], bucket: int) -> ErasureCounts:
-    return rewrite_without(context.lake, table, kind, [str(id_) for id_ in ids], [bucket])
+def _lakes(lake: Lake) -> dict[str, Lake]:
+    """The lake and its copies for tenants, each with the name of its place."""
+    return {LAKE: lake, **{f"{LAKE}/{SHARES_FOLDER}/{tenant}": share for tenant, share in shares(lake).items()}}
+
+
+def _rewrite(lake: Lake, table: LakeTable, kind: str, ids: list[UUID], bucket: int) -> ErasureCounts:
+    return rewrite_without(lake, table, kind, [str(id_) for id_ in ids], [bucket])
 
 
 def _place(counts: ErasureCounts) -> Place:
     return Place(counts.files, counts.rows, counts.leftovers)
 
 
-def _remove_older(context: Context, user_id: UUID, bucket: int) -> dict[str, ErasureCounts]:
+def _remove_older(context: Context, lake: Lake, user_id: UUID, bucket: int) -> dict[str, ErasureCounts]:
     """Removes all results of a user that are older than the user's last change, and the leftovers of killed writers beside them.
 
     Results do not tell accesses apart, and for a user without accesses no run would replace them. Results that are still valid
@@ -204,7 +229,7 @@ def _remove_older(context: Context, user_id: UUID, bucket: int) -> dict[str, Era
             results.drop(operator, [user_id])
     counts: dict[str, ErasureCounts] = {}
     for voucher, tables in VOUCHED_TABLES:
-        is_current = context.lake.read(voucher, [bucket], now.columns).filter(user=str(user_id)).unique().equals(now)
+        is_current = lake.read(voucher, [bucket], now.columns).filter(user=str(user_id)).unique().equals(now)
         older = [] if is_current else [user_id]
-        counts |= {table.name: _rewrite(context, table, tombstones.USER, older, bucket) for table in tables}
+        counts |= {table.name: _rewrite(lake, table, tombstones.USER, older, bucket) for table in tables}
     return counts

@@ -30,6 +30,7 @@ CHANGES: Mapping[str, tuple[str, ...]] = {
         ("model", ("version",), "learn promote rollback"),
         ("credit-risk", ("version",), "promote rollback"),
         ("keys", (), "rotate prune"),
+        ("lake", (), "share unshare"),
     )
     for verb in verbs.split()
 }

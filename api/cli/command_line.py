@@ -19,6 +19,7 @@ from api.cli import (
     import_statements,
     keys,
     knowledge,
+    lake,
     models,
     payments,
     providers,
@@ -41,6 +42,7 @@ backup.register(app)
 simulate.register(app)
 models.register(app)
 sql.register(app)
+lake.register(app)
 statements.register(app)
 import_statements.register(app)
 backfill.register(app)

@@ -1,4 +1,4 @@
-"""`kontor sql`: queries on the lake. `kontor lake schema`: what its columns mean."""
+"""`kontor sql`: queries on the lake."""
 
 import re
 import sys
@@ -11,7 +11,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from api.cli.installation import Json, console, read_settings, show
+from api.cli.installation import console, read_settings, show
 from warehouse.errors import BackfillNeeded, Invalid, LakeDamaged
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from warehouse.lake.lake import Lake
 
 BATCH_ROWS = 50_000
-commands = typer.Typer(help="The lake.", no_args_is_help=True)
 
 
 class OutputFormat(StrEnum):
@@ -32,34 +31,8 @@ class OutputFormat(StrEnum):
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the commands to the command line."""
+    """Adds the command to the command line."""
     app.command("sql")(run_query)
-    app.add_typer(commands, name="lake")
-
-
-@commands.command("schema")
-def show_schema(
-    table: Annotated[str | None, typer.Argument(help="Name of a table. Without one, all columns.", show_default=False)] = None,
-    as_json: Json = False,
-) -> None:
-    """Show the columns of the lake's tables, with their types and meanings."""
-    from warehouse.lake import dictionary
-    from warehouse.lake.tables import TABLES
-
-    tables = [known_table for known_table in TABLES if table in (None, known_table.name)]
-    if not tables:
-        raise Invalid(f"no table {table}; there are {', '.join(known_table.name for known_table in TABLES)}")
-    rows = [
-        {"table": lake_table.name, "column": name, "type": str(lake_table.schema[name]), "meaning": meaning}
-        for lake_table in tables
-        for name, meaning in dictionary.describe(lake_table).items()
-    ]
-    show(rows, as_json, "Columns")
-
-
-@commands.callback()
-def lake_commands() -> None:
-    """The lake: its tables and their columns."""
 
 
 def run_query(

@@ -16,6 +16,7 @@ from warehouse.lake.buckets import bucket_of
 from warehouse.lake.erasure import former_tables
 from warehouse.lake.lake import Lake
 from warehouse.lake.parquet import LakeTable
+from warehouse.lake.shares import shares
 from warehouse.lake.splitting import Split
 from warehouse.lake.tables import TABLES, USERS
 from warehouse.postgres import server_state
@@ -35,7 +36,8 @@ def split_buckets(database: Database, lake: Lake, count: int) -> Generator[Split
     with database.locking_buckets(range(count)):
         while split.remaining:
             yield split
-            _split_bucket(lake, split, split.remaining - 1)
+            for own_lake in (lake, *shares(lake).values()):
+                _split_bucket(own_lake, split, split.remaining - 1)
             split = splitting.advance(lake, split)
         splitting.end(lake, split)
     yield split

@@ -23,6 +23,7 @@ from pipelines.results import export, live, publish, tags
 from pipelines.results.buckets import BucketAnalysis, BucketTagging
 from pipelines.results.export import ExportCounts
 from pipelines.results.publish import PublishCounts
+from warehouse.lake import shares
 from warehouse.lake.tables import TRANSACTIONS
 from warehouse.settings import Settings
 
@@ -87,6 +88,9 @@ def publish_buckets(buckets: Buckets) -> dict[int, PublishCounts]:
     context = _context()
     settings = context.settings
     with context.database.locking_buckets(buckets):
+        of_tenants = shares.shares(context.lake)
+        for bucket in buckets:
+            shares.refresh(context.lake, bucket, of_tenants, settings.piece_bookings)
         return publish.publish_buckets(
             context.database,
             context.lake,
@@ -114,6 +118,13 @@ def _by_size(context: Context, buckets: Buckets) -> tuple[list[int], list[int], 
     return [bucket for bucket in buckets if bucket not in large], large, limit
 
 
+def _unchanged_publications(context: Context, buckets: Buckets) -> Mapping[int, PublishCounts]:
+    """The buckets of which nothing must be published, and whose copies for tenants are up to date."""
+    of_tenants = shares.shares(context.lake)
+    copied = [bucket for bucket in buckets if not shares.outdated(context.lake, bucket, of_tenants)]
+    return publish.unchanged_buckets(context.database, context.lake, copied, context.settings.buckets) if copied else {}
+
+
 def _analysis_versions(context: Context) -> tuple[str, dict[str, str]]:
     """The version of analyses for all tenants, and those of tenants with models of their own."""
     base_url = context.settings.base_url
@@ -126,9 +137,7 @@ UNCHANGED: Mapping[Any, Callable[[Context, Buckets], Mapping[int, Any]]] = {
     ),
     tag_buckets: lambda context, buckets: analyse.unchanged_taggings(context.lake, buckets, tags.tagger(), tags.own_taggers()),
     analyse_buckets: lambda context, buckets: analyse.unchanged_analyses(context.lake, buckets, *_analysis_versions(context)),
-    publish_buckets: lambda context, buckets: publish.unchanged_buckets(
-        context.database, context.lake, buckets, context.settings.buckets
-    ),
+    publish_buckets: _unchanged_publications,
 }
 """For each task the function that finds many unchanged buckets at once: most buckets have not changed since the last run."""
 GROUPED_TASKS = (tag_buckets, analyse_buckets, publish_buckets)

@@ -61,8 +61,12 @@ class File:
 class Lake:
     """A location for Parquet files, one folder per table."""
 
-    def __init__(self, location: str) -> None:
-        self.storage = Storage.of(location)
+    def __init__(self, location: str | Storage) -> None:
+        self.storage = location if isinstance(location, Storage) else Storage.of(location)
+
+    def folder(self, path: str) -> "Lake":
+        """A lake of its own in a folder of this one."""
+        return Lake(self.storage.folder(path))
 
     def prepare(self, buckets: int) -> None:
         """Creates the folder if it is missing. The number of buckets is fixed then, since files are found by it."""

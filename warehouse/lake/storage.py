@@ -10,7 +10,7 @@ import itertools
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fcntl import LOCK_EX, flock
 from pathlib import Path
@@ -46,6 +46,10 @@ class Storage:
             return cls(filesystem, os.path.realpath(root), local=True)
         filesystem, root = url_to_fs(location, use_listings_cache=False)
         return cls(filesystem, root.rstrip("/"), local=False)
+
+    def folder(self, path: str) -> "Storage":
+        """The storage in a folder of this one."""
+        return replace(self, root=self.at(path))
 
     @property
     def address(self) -> str:
