@@ -62,7 +62,7 @@ SHORT_FUNCTION_LINES = 6
 """In so short a function the reader sees what a name holds."""
 MAX_SHARE = 0.003
 MAX_MODULES = 25
-WIDEST = {"warehouse/stores": 30, "api/cli": 31, "api/routes": 30, "pipelines/banks/fints": 26}
+WIDEST = {"warehouse/stores": 30, "api/cli": 32, "api/routes": 30, "pipelines/banks/fints": 26}
 
 
 def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
