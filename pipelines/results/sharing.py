@@ -40,11 +40,12 @@ print(duckdb.sql("SELECT count(*), sum(amount_cents) FROM transactions"))""",
 
 def share(database: Database, lake: Lake, settings: Settings, tenant: UUID, name: str) -> Lake:
     """Shares the rows of a tenant's users, or brings the share up to date, one bucket after the other."""
-    own = shares.begin(lake, str(tenant), name)
+    share_lake = shares.begin(lake, str(tenant), name)
     for bucket in range(settings.buckets):
-        with database.locking_buckets([bucket]):
-            shares.refresh(lake, bucket, {str(tenant): own}, settings.piece_bookings)
-    return own
+        with database.locking_buckets([bucket]):  # under the lock, since the share may have been ended meanwhile
+            standing = {id_: one for id_, one in shares.shares(lake).items() if id_ == str(tenant)}
+            shares.refresh(lake, bucket, standing, settings.piece_bookings)
+    return share_lake
 
 
 def unshare(database: Database, lake: Lake, settings: Settings, tenant: UUID) -> None:
