@@ -37,4 +37,4 @@ def train_categoriser(
 def evaluation_report(model: CategoryModel, evaluation: LabelledEvaluation, world: World) -> dict[str, Any]:
     """The report of a model's evaluation in a world, as plain values."""
     about = {"model": model.version, "learned": dict(model.facts), "examined": asdict(world)}
-    return report(evaluation.bookings, evaluation.figures, about, evaluation.baselines)
+    return report(evaluation.bookings, evaluation.figures, about, evaluation.baselines, evaluation.without_model)

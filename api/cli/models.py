@@ -409,7 +409,7 @@ def progress(silent: bool) -> Iterator[Callable[[str, float], None]]:
 
 def _show_gates(rows: list[dict[str, Any]]) -> None:
     table = Table(title="Gates", title_justify="left")
-    for name in ("analysis", "metric", "value", "95 %", "gate", "moonshot", ""):
+    for name in ("analysis", "metric", "value", "95 %", "without model", "gate", "moonshot", ""):
         table.add_column(name)
     for row in rows:
         verdict = "[green]moonshot[/]" if row["moonshot_reached"] else "[green]passed[/]" if row["passed"] else "[red]missed[/]"
@@ -420,6 +420,7 @@ def _show_gates(rows: list[dict[str, Any]]) -> None:
             row["metric"],
             f"{row['value']:.4f}",
             interval,
+            "" if row["without_model"] is None else f"{row['without_model']:.4f}",
             f"{sign} {row['gate']}",
             str(row["moonshot"]),
             verdict,

@@ -4,7 +4,7 @@ Here tags and truth are put side by side. The figures over such rows are in `mod
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import polars as pl
 
@@ -22,6 +22,8 @@ class LabelledEvaluation:
     """`LABELLED_BOOKINGS`."""
     figures: Mapping[str, Figure]
     baselines: Mapping[str, Figure]
+    without_model: Mapping[str, Figure] = field(default_factory=dict)
+    """The same figures of rules, partners and words alone."""
 
 
 def evaluate_tags(tags: pl.DataFrame, corpus: TrainingCorpus, times: int = 1000) -> LabelledEvaluation:
@@ -58,4 +60,6 @@ def _labelled_bookings(rows: pl.DataFrame) -> pl.DataFrame:
         merchant=pl.when(pl.col("brand") != "").then("brand").otherwise("line_merchant"),
         merchant_seen=(pl.col("merchant_split") == "train") & ((pl.col("brand") != "") | (pl.col("wording_split") == "train")),
         format_seen=~pl.col("format").is_in(TEST_FORMATS),
+        merchant_of_test=pl.col("merchant_split") == "test",
+        branded=pl.col("brand") != "",
     ).select(LABELLED_BOOKINGS.names())

@@ -23,13 +23,21 @@ INK, SOFT = "#1f4e79", "#d0d7de"
 
 
 def report(
-    bookings: pl.DataFrame, figures: Mapping[str, Figure], about: Mapping[str, Any], baselines: Mapping[str, Figure] | None = None
+    bookings: pl.DataFrame,
+    figures: Mapping[str, Figure],
+    about: Mapping[str, Any],
+    baselines: Mapping[str, Figure] | None = None,
+    without_model: Mapping[str, Figure] | None = None,
 ) -> dict[str, Any]:
     """Every figure, table and verdict of an evaluation as plain values; `bookings` is `LABELLED_BOOKINGS`."""
+    rules_alone = without_model or {}
     return {
         "about": dict(about),
         "figures": {name: figure.as_dict() for name, figure in figures.items()},
-        "gates": verdicts(figures),
+        "gates": [
+            {**row, "without_model": rules_alone[row["name"]].value if row["name"] in rules_alone else None}
+            for row in verdicts(figures)
+        ],
         "baselines": {name: figure.as_dict() for name, figure in (baselines or {}).items()},
         "cells": cells(bookings, times=200).to_dicts(),
         "reliability": reliability(bookings).to_dicts(),
@@ -58,6 +66,7 @@ def markdown(report: Mapping[str, Any], name: str = "quality") -> str:
             "analysis": row["analysis"],
             "metric": row["metric"],
             "value": _interval(row),
+            "without model": "" if row["without_model"] is None else f"{row['without_model']:.4f}",
             "gate": f"{'≥' if row['higher_is_better'] else '≤'} {row['gate']}",
             "moonshot": row["moonshot"],
             "": "moonshot" if row["moonshot_reached"] else "passed" if row["passed"] else "**missed**",

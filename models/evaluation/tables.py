@@ -42,9 +42,12 @@ LABELLED_BOOKINGS = pl.Schema(
         "merchant": pl.String,
         "merchant_seen": pl.Boolean,
         "format_seen": pl.Boolean,
+        "merchant_of_test": pl.Boolean,
+        "branded": pl.Boolean,
     }
 )
-"""Predictions beside the truth; `merchant` is the real one, `…_seen` says whether training had this merchant or format."""
+"""Predictions beside the truth; `merchant` is the real one. `…_seen` says whether training had this merchant (with its wording,
+if it has no brand) or format, `merchant_of_test` whether only the test has it, `branded` whether it is a named brand."""
 UNKNOWN, UNRELATED, SALARY = "UNKNOWN", "UNRELATED_OTHER", "INCOME_SALARY"
 OWN_TRANSFERS = tuple(
     f"TRANSFER_{kind}" for kind in ("INTERNAL", "SAVINGS", "SECURITIES", "CREDITCARD", "LOAN", "WALLET", "OTHER")
@@ -52,6 +55,7 @@ OWN_TRANSFERS = tuple(
 """Categories of bookings between a user's own products."""
 SEEN = pl.col("merchant_seen")
 SAME_FORMAT = pl.col("format_seen")
+OF_TEST = pl.col("merchant_of_test")
 
 
 def category_figures(frame: pl.DataFrame, by: str = "merchant", times: int = 1000) -> dict[str, Figure]:
@@ -61,6 +65,8 @@ def category_figures(frame: pl.DataFrame, by: str = "merchant", times: int = 100
         "category_seen_macro_f1": (macro_f1(), SEEN & SAME_FORMAT),
         "category_unseen_accuracy": (accuracy, ~SEEN),
         "category_unseen_macro_f1": (macro_f1(), ~SEEN),
+        "category_test_merchant_accuracy": (accuracy, OF_TEST),
+        "category_test_brand_accuracy": (accuracy, OF_TEST & pl.col("branded")),
         "category_value_share": (value_share, pl.lit(True)),
         "category_coverage": (coverage(), pl.lit(True)),
     }

@@ -4,7 +4,7 @@ Here the tagger, the truth and the real lines come together. The figures themsel
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
@@ -14,6 +14,7 @@ from analytics.frames import LINES, checked
 from analytics.knowledge import UNKNOWN, Catalogue
 from analytics.tagging import partners, tag
 from analytics.tagging.tag import Tagger
+from models.categoriser.no_model import NoModel
 from models.evaluation import tables
 from models.evaluation.labelled import LabelledEvaluation, evaluate_tags
 from models.evaluation.metrics import Figure, accuracy, figure, ratio
@@ -50,19 +51,24 @@ def evaluate(tagger: Tagger, world: World = TEST_WORLD, on_progress: Progress = 
 def evaluate_each(
     taggers: Sequence[Tagger], world: World, on_progress: Progress = silent, times: int = 1000
 ) -> list[LabelledEvaluation]:
-    """The same of several taggers; simulating the world, which takes longer than tagging it, is done once."""
-    reduced_taggers = [without_unseen_partners(tagger) for tagger in taggers]
+    """The same of several taggers; simulating the world, which takes longer than tagging it, is done once.
+
+    What the first one reaches without its model stands beside all of them: they have the same rules, partners and words.
+    """
+    all_taggers = [*taggers, without_model(taggers[0])]
+    reduced_taggers = [without_unseen_partners(tagger) for tagger in all_taggers]
     parts = [
-        [tag_corpus(part, tagger, reduced) for tagger, reduced in zip(taggers, reduced_taggers, strict=True)]
+        [tag_corpus(part, tagger, reduced) for tagger, reduced in zip(all_taggers, reduced_taggers, strict=True)]
         for part in simulate_parts(world, on_progress=on_progress)
     ]
     worlds = [_concat(parts_of_tagger) for parts_of_tagger in zip(*parts, strict=True)]
     evaluations: list[LabelledEvaluation] = []
-    for tagged_world, tagger in zip(worlds, taggers, strict=True):
-        on_progress("examine", len(evaluations) / len(taggers))
+    for tagged_world, tagger in zip(worlds, all_taggers, strict=True):
+        on_progress("examine", len(evaluations) / len(all_taggers))
         evaluations.append(_examine(tagged_world, tagger, times))
     on_progress("examine", 1.0)
-    return evaluations
+    *examined, rules_alone = evaluations
+    return [replace(evaluation, without_model=rules_alone.figures) for evaluation in examined]
 
 
 def _examine(tagged_world: TaggedWorld, tagger: Tagger, times: int) -> LabelledEvaluation:
@@ -106,6 +112,11 @@ def without_unseen_partners(tagger: Tagger) -> Tagger:
     """The tagger without the partners whose brands were not seen in training."""
     unseen = _unseen_partners(partner_of_brands(tagger.catalogue))
     return Tagger(tagger.scorer, tagger.catalogue.reduced(lambda partner: partner not in unseen), tagger.precisions)
+
+
+def without_model(tagger: Tagger) -> Tagger:
+    """The tagger with the same partners and precisions, and no model: what it lacks is what the model adds."""
+    return Tagger(NoModel(), tagger.catalogue, tagger.precisions)
 
 
 def partner_figures(world: TaggedWorld, catalogue: Catalogue, times: int = 1000) -> dict[str, Figure]:

@@ -35,6 +35,8 @@ def labelled_bookings(text: str) -> pl.DataFrame:
                 "merchant": row[5],
                 "merchant_seen": row[6] == "seen",
                 "format_seen": row[7] == "seen",
+                "merchant_of_test": row[6] != "seen",
+                "branded": row[5] in ("rewe", "aral"),
             }
             for row in rows
         ],
@@ -70,6 +72,8 @@ def many() -> pl.DataFrame:
             "merchant": users,
             "merchant_seen": chance.random(size) < 0.5,
             "format_seen": chance.random(size) < 0.5,
+            "merchant_of_test": np.zeros(size, bool),
+            "branded": np.zeros(size, bool),
         },
         schema=LABELLED_BOOKINGS,
     )

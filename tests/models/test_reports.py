@@ -18,6 +18,8 @@ BOOKINGS = pl.DataFrame(
         "merchant": ["x", "y", "z", "x", "y", "z"] * 5,
         "merchant_seen": [True, True, False, False, True, False] * 5,
         "format_seen": [True, False, True, False, True, True] * 5,
+        "merchant_of_test": [False, False, True, True, False, True] * 5,
+        "branded": [True] * 30,
     },
     schema=tables.LABELLED_BOOKINGS,
 )
@@ -26,7 +28,8 @@ BOOKINGS = pl.DataFrame(
 def test_a_report_has_gates_tables_and_pictures(tmp_path: Path) -> None:
     figures = tables.category_figures(BOOKINGS, times=20)
     baselines = {"majority": figure(BOOKINGS.with_columns(prediction=pl.lit("A")), accuracy, "merchant", 20)}
-    told = reports.report(BOOKINGS, figures, {"model": "2026.11.1-abc"}, baselines)
+    rules_alone = {"category_unseen_accuracy": figures["category_seen_accuracy"]}
+    told = reports.report(BOOKINGS, figures, {"model": "2026.11.1-abc"}, baselines, rules_alone)
     paths = reports.write(told, tmp_path)
     assert [path.name for path in paths] == [
         "quality.json",
@@ -37,6 +40,9 @@ def test_a_report_has_gates_tables_and_pictures(tmp_path: Path) -> None:
     ]
     assert json.loads(paths[0].read_text()) == told
     page = paths[1].read_text()
+    without = {row["name"]: row["without_model"] for row in told["gates"]}
+    assert without["category_unseen_accuracy"] == figures["category_seen_accuracy"].value
+    assert without["category_seen_accuracy"] is None
     for part in ("2026.11.1-abc", "## Gates", "**missed**", "| majority |", "| unseen | seen |", "quality-cells.png"):
         assert part in page
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in paths[2:])

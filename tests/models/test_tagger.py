@@ -66,6 +66,8 @@ def test_figures_of_the_category_are_those_of_the_judged_bookings(examined: Labe
     shares = examined.bookings.select(
         category_seen_accuracy=right.filter(pl.col("merchant_seen"), pl.col("format_seen")).mean(),
         category_unseen_accuracy=right.filter(~pl.col("merchant_seen")).mean(),
+        category_test_merchant_accuracy=right.filter("merchant_of_test").mean(),
+        category_test_brand_accuracy=right.filter("merchant_of_test", "branded").mean(),
         category_value_share=euros.filter(right).sum() / euros.sum(),
     )
     for name, share in shares.row(0, named=True).items():
@@ -74,6 +76,22 @@ def test_figures_of_the_category_are_those_of_the_judged_bookings(examined: Labe
 
 def test_the_tagger_is_far_better_than_the_most_frequent_category(examined: LabelledEvaluation) -> None:
     assert examined.baselines["majority"].high < examined.figures["category_unseen_accuracy"].low
+
+
+def test_merchants_of_the_test_are_neither_in_training_nor_in_calibration(examined: LabelledEvaluation) -> None:
+    (world,) = simulate_parts(SMALL)
+    of_test = world.truth["merchant_split"] == "test"
+    assert examined.bookings["merchant_of_test"].to_list() == of_test.to_list()
+    figures = examined.figures
+    assert figures["category_test_merchant_accuracy"].rows == of_test.sum() < figures["category_unseen_accuracy"].rows
+
+
+def test_beside_every_figure_stands_what_is_reached_without_the_model(brain: Tagger, examined: LabelledEvaluation) -> None:
+    assert set(examined.without_model) == set(examined.figures)
+    assert examined.without_model["category_unseen_accuracy"].value < examined.figures["category_unseen_accuracy"].value
+    assert examined.without_model["sepa_fields"] == examined.figures["sepa_fields"], "no model reads the fields"
+    tags = tagger.reality_tags(tagger.without_model(brain))
+    assert "MODEL" not in tags["source"].to_list()
 
 
 def test_partners_of_unseen_brands_are_missing_while_they_are_examined(brain: Tagger) -> None:
