@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 commands = typer.Typer(help="Models of the categoriser.", no_args_is_help=True)
 evaluations = typer.Typer(invoke_without_command=True)
+FIGURE_COLUMNS = ("analysis", "metric", "value", "95 %", "without model")
 SHIPPED = "shipped"
 _LISTED_FIGURES = ("category_seen_accuracy", "category_unseen_accuracy", "category_seen_macro_f1", "category_unseen_macro_f1")
 
@@ -90,7 +91,12 @@ def train(
             facts |= {"right before": right_before, "right after": right_after}
     if not as_json:
         _show_gates(report["gates"])
-    show_once(facts | {"gates": report["gates"]} if as_json else facts, as_json, "The model is ready to be promoted.")
+        _show_ungated(report["ungated"])
+    show_once(
+        facts | {"gates": report["gates"], "ungated": report["ungated"]} if as_json else facts,
+        as_json,
+        "The model is ready to be promoted.",
+    )
 
 
 @evaluations.callback()
@@ -119,6 +125,7 @@ def evaluate(
         show(report["gates"], as_json, "Gates")
         return
     _show_gates(report["gates"])
+    _show_ungated(report["ungated"])
     for path in paths:
         console.print(path, highlight=False)
 
@@ -409,23 +416,27 @@ def progress(silent: bool) -> Iterator[Callable[[str, float], None]]:
 
 def _show_gates(rows: list[dict[str, Any]]) -> None:
     table = Table(title="Gates", title_justify="left")
-    for name in ("analysis", "metric", "value", "95 %", "without model", "gate", "moonshot", ""):
+    for name in (*FIGURE_COLUMNS, "gate", "moonshot", ""):
         table.add_column(name)
     for row in rows:
         verdict = "[green]moonshot[/]" if row["moonshot_reached"] else "[green]passed[/]" if row["passed"] else "[red]missed[/]"
         sign = "≥" if row["higher_is_better"] else "≤"
-        interval = f"{row['low']:.4f}–{row['high']:.4f}"
-        table.add_row(
-            row["analysis"],
-            row["metric"],
-            f"{row['value']:.4f}",
-            interval,
-            "" if row["without_model"] is None else f"{row['without_model']:.4f}",
-            f"{sign} {row['gate']}",
-            str(row["moonshot"]),
-            verdict,
-        )
+        table.add_row(*_figure_cells(row), f"{sign} {row['gate']}", str(row["moonshot"]), verdict)
     console.print(table)
+
+
+def _show_ungated(rows: list[dict[str, Any]]) -> None:
+    table = Table(title="Figures without a gate", title_justify="left")
+    for name in FIGURE_COLUMNS:
+        table.add_column(name)
+    for row in rows:
+        table.add_row(*_figure_cells(row))
+    console.print(table)
+
+
+def _figure_cells(row: Mapping[str, Any]) -> list[str]:
+    without_model = "" if row["without_model"] is None else f"{row['without_model']:.4f}"
+    return [row["analysis"], row["metric"], f"{row['value']:.4f}", f"{row['low']:.4f}–{row['high']:.4f}", without_model]
 
 
 def _show_analyses(rows: list[dict[str, str]], title: str) -> None:

@@ -46,8 +46,6 @@ GATES = (
     Gate("category_seen_macro_f1", "Category, seen merchant and format", "macro-F1", 0.92, 0.96, hard=True),
     Gate("category_unseen_accuracy", "Category, merchant or wording not in training", "accuracy", 0.85, 0.92, hard=True),
     Gate("category_unseen_macro_f1", "Category, merchant or wording not in training", "macro-F1", 0.70, 0.82),
-    Gate("category_test_merchant_accuracy", "Category, merchant of the test alone", "accuracy", 0.83, 0.90),
-    Gate("category_test_brand_accuracy", "Category, named brand of the test alone", "accuracy", 0.75, 0.85),
     Gate("category_format_loss", "Category, unseen format", "loss against seen formats", 0.02, 0.005, higher_is_better=False),
     Gate("reality_main_accuracy", "Category, real lines", "accuracy of main categories", 0.90, 0.96),
     Gate("reality_accuracy", "Category, real lines", "accuracy", 0.84, 0.93),
@@ -65,6 +63,11 @@ GATES = (
     Gate("freelancer_value_share", "Freelancer", "euros in the right field", 0.92, 0.97),
 )
 """The gates of the tagger."""
+UNGATED = (
+    ("category_test_merchant_accuracy", "Category, merchant of the test alone", "accuracy"),
+    ("category_test_brand_accuracy", "Category, named brand of the test alone", "accuracy"),
+)
+"""Name, analysis and metric of figures that are shown and have no gate: they tell what the gate on the same bookings mixes."""
 BY_NAME: Mapping[str, Gate] = {gate.name: gate for gate in GATES}
 _TIMES_BEST = "error of {}, times the best possible"
 ANALYSES = (
@@ -134,6 +137,15 @@ def verdicts(figures: Mapping[str, Figure], gates: tuple[Gate, ...] = GATES) -> 
         }
         for gate in gates
         if gate.name in figures
+    ]
+
+
+def ungated(figures: Mapping[str, Figure]) -> list[dict[str, Any]]:
+    """The figures that have no gate, in the order of the table."""
+    return [
+        {"name": name, "analysis": analysis, "metric": metric, **figures[name].as_dict()}
+        for name, analysis, metric in UNGATED
+        if name in figures
     ]
 
 

@@ -14,7 +14,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Picture
 
 from models.categoriser.file import write_atomically
-from models.evaluation.gates import verdicts
+from models.evaluation.gates import ungated, verdicts
 from models.evaluation.metrics import Figure
 from models.evaluation.tables import by_class, cells, confusions, reliability
 
@@ -30,14 +30,12 @@ def report(
     without_model: Mapping[str, Figure] | None = None,
 ) -> dict[str, Any]:
     """Every figure, table and verdict of an evaluation as plain values; `bookings` is `LABELLED_BOOKINGS`."""
-    rules_alone = without_model or {}
+    rules_alone = {name: figure.value for name, figure in (without_model or {}).items()}
     return {
         "about": dict(about),
         "figures": {name: figure.as_dict() for name, figure in figures.items()},
-        "gates": [
-            {**row, "without_model": rules_alone[row["name"]].value if row["name"] in rules_alone else None}
-            for row in verdicts(figures)
-        ],
+        "gates": [{**row, "without_model": rules_alone.get(row["name"])} for row in verdicts(figures)],
+        "ungated": [{**row, "without_model": rules_alone.get(row["name"])} for row in ungated(figures)],
         "baselines": {name: figure.as_dict() for name, figure in (baselines or {}).items()},
         "cells": cells(bookings, times=200).to_dicts(),
         "reliability": reliability(bookings).to_dicts(),
@@ -63,10 +61,7 @@ def markdown(report: Mapping[str, Any], name: str = "quality") -> str:
     """The report as a Markdown page."""
     gates = [
         {
-            "analysis": row["analysis"],
-            "metric": row["metric"],
-            "value": _interval(row),
-            "without model": "" if row["without_model"] is None else f"{row['without_model']:.4f}",
+            **_figure_columns(row),
             "gate": f"{'≥' if row['higher_is_better'] else '≤'} {row['gate']}",
             "moonshot": row["moonshot"],
             "": "moonshot" if row["moonshot_reached"] else "passed" if row["passed"] else "**missed**",
@@ -88,6 +83,7 @@ def markdown(report: Mapping[str, Any], name: str = "quality") -> str:
     about = [f"- {key}: {value}" for key, value in report["about"].items()]
     parts = [
         ("Gates", table(gates)),
+        ("Figures without a gate", table([_figure_columns(row) for row in report["ungated"]])),
         ("Merchants and formats, seen and unseen", f"{table(cell_rows)}\n\n![Cells]({name}-cells.png)"),
         ("Baselines", table(baselines)),
         ("Confidence", f"![Reliability]({name}-reliability.png)"),
@@ -104,6 +100,15 @@ def table(rows: list[dict[str, Any]]) -> str:
         return ""
     lines = [list(rows[0]), ["---"] * len(rows[0]), *([str(value) for value in row.values()] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _figure_columns(row: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        "analysis": row["analysis"],
+        "metric": row["metric"],
+        "value": _interval(row),
+        "without model": "" if row["without_model"] is None else f"{row['without_model']:.4f}",
+    }
 
 
 def _interval(row: Mapping[str, Any]) -> str:

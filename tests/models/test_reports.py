@@ -29,6 +29,7 @@ def test_a_report_has_gates_tables_and_pictures(tmp_path: Path) -> None:
     figures = tables.category_figures(BOOKINGS, times=20)
     baselines = {"majority": figure(BOOKINGS.with_columns(prediction=pl.lit("A")), accuracy, "merchant", 20)}
     rules_alone = {"category_unseen_accuracy": figures["category_seen_accuracy"]}
+    rules_alone["category_test_merchant_accuracy"] = figures["category_unseen_macro_f1"]
     told = reports.report(BOOKINGS, figures, {"model": "2026.11.1-abc"}, baselines, rules_alone)
     paths = reports.write(told, tmp_path)
     assert [path.name for path in paths] == [
@@ -43,7 +44,20 @@ def test_a_report_has_gates_tables_and_pictures(tmp_path: Path) -> None:
     without = {row["name"]: row["without_model"] for row in told["gates"]}
     assert without["category_unseen_accuracy"] == figures["category_seen_accuracy"].value
     assert without["category_seen_accuracy"] is None
-    for part in ("2026.11.1-abc", "## Gates", "**missed**", "| majority |", "| unseen | seen |", "quality-cells.png"):
+    ungated = {row["name"]: (row["value"], row["without_model"]) for row in told["ungated"]}
+    of_test = figures["category_test_merchant_accuracy"].value, figures["category_unseen_macro_f1"].value
+    assert ungated["category_test_merchant_accuracy"] == of_test
+    assert not ungated.keys() & without.keys()
+    for part in (
+        "2026.11.1-abc",
+        "## Gates",
+        "## Figures without a gate",
+        "| Category, named brand of the test alone |",
+        "**missed**",
+        "| majority |",
+        "| unseen | seen |",
+        "quality-cells.png",
+    ):
         assert part in page
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in paths[2:])
 

@@ -29,6 +29,7 @@ from warehouse.lake import shares
 from warehouse.lake.buckets import bucket_of
 from warehouse.lake.lake import Lake
 from warehouse.lake.parquet import LakeTable
+from warehouse.lake.storage import Storage
 from warehouse.lake.tables import ANALYSED, LANDING, TRANSACTION_TAGS, TRANSACTIONS, USERS
 from warehouse.postgres.database import Database, Owner
 from warehouse.postgres.embedded import Addresses
@@ -187,6 +188,54 @@ def test_a_run_brings_it_up_to_date_and_leaves_the_rest(house: House, names: tup
     tasks.run_on_buckets(tasks.publish_buckets, range(BUCKETS))
     assert share.read(USERS, range(BUCKETS))["revision"].unique().to_list() == [2]
     assert str(unshared_user) not in users_of(share)["users"]
+
+
+@pytest.mark.parametrize("killed_after", range(0, 24, 5))
+def test_a_killed_copy_is_made_again_by_the_next_run(
+    house: House, names: tuple[str, str], killed_after: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _kill_after(monkeypatch, Storage, "put", killed_after + 1)  # the first is the name of the tenant
+    with pytest.raises(Killed):
+        house.share(names[0])
+    monkeypatch.undo()
+    share = shares.shares(house.lake)[str(house.tenants[names[0]])]
+    for bucket in range(BUCKETS):
+        shares.refresh(house.lake, bucket, {"one": share}, max_rows=100)
+    whole = {table.name: share.read(table, range(BUCKETS)) for table in shares.SHARED_TABLES}
+    assert {name: rows.height for name, rows in whole.items()} == {
+        name: 6 if name == USERS.name else 6 * EACH for name in whole
+    }, "no table lacks a bucket, and none has a row twice"
+
+
+def test_a_share_whose_end_was_killed_is_whole_again_after_the_next_run(
+    house: House, names: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    share = house.share(names[0])
+    before = users_of(share)
+    for killed_after in (1, BUCKETS + 1):
+        _kill_after(monkeypatch, Storage, "_remove", killed_after)
+        with pytest.raises(Killed):
+            sharing.unshare(house.context.database, house.lake, house.context.settings, house.tenants[names[0]])
+        monkeypatch.undo()
+        assert users_of(share) != before
+        assert house.share(names[0]).storage.address == share.storage.address
+        assert users_of(share) == before
+
+
+class Killed(BaseException):
+    """What a test ends a writer with."""
+
+
+def _kill_after(monkeypatch: pytest.MonkeyPatch, of: type, name: str, calls: int) -> None:
+    """Lets a method work so many times, and then end its process."""
+    method, left = getattr(of, name), iter(range(calls))
+
+    def killing(*arguments: Any) -> Any:
+        if next(left, None) is None:
+            raise Killed
+        return method(*arguments)
+
+    monkeypatch.setattr(of, name, killing)
 
 
 def test_who_is_erased_is_in_no_file_of_it_and_the_receipt_says_so(house: House, names: tuple[str, str]) -> None:

@@ -51,10 +51,14 @@ def begin(lake: Lake, tenant: str, name: str) -> Lake:
 
 
 def end(lake: Lake, tenant: str) -> None:
-    """Removes the share of a tenant. The caller holds the locks of all buckets."""
+    """Removes the share of a tenant. The caller holds the locks of all buckets.
+
+    The table of users goes first: if the removal is killed, the next refresh fills the whole share again.
+    """
     share = share_of(lake, tenant)
     if share.storage.read_text(TENANT_FILE) is None:
         raise NotFound("nothing of the lake is shared with this tenant")
+    share.storage.remove(*share.storage.find_all(USERS.name))
     share.storage.remove(*(path for path in share.storage.find_all("") if path != TENANT_FILE))
     share.storage.remove(TENANT_FILE)
 
