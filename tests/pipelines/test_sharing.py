@@ -190,52 +190,45 @@ def test_a_run_brings_it_up_to_date_and_leaves_the_rest(house: House, names: tup
     assert str(unshared_user) not in users_of(share)["users"]
 
 
-@pytest.mark.parametrize("killed_after", range(0, 24, 5))
-def test_a_killed_copy_is_made_again_by_the_next_run(
-    house: House, names: tuple[str, str], killed_after: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _kill_after(monkeypatch, Storage, "put", killed_after + 1)  # the first is the name of the tenant
-    with pytest.raises(Killed):
+@pytest.mark.parametrize("written_files", range(0, 24, 5))
+def test_a_killed_copy_is_made_again_by_the_next_run(house: House, names: tuple[str, str], written_files: int) -> None:
+    with pytest.raises(Killed), killed_after(Storage, "put", written_files + 1):  # the first has the name of the tenant
         house.share(names[0])
-    monkeypatch.undo()
     share = shares.shares(house.lake)[str(house.tenants[names[0]])]
     for bucket in range(BUCKETS):
         shares.refresh(house.lake, bucket, {"one": share}, max_rows=100)
-    whole = {table.name: share.read(table, range(BUCKETS)) for table in shares.SHARED_TABLES}
-    assert {name: rows.height for name, rows in whole.items()} == {
-        name: 6 if name == USERS.name else 6 * EACH for name in whole
-    }, "no table lacks a bucket, and none has a row twice"
+    rows = {table.name: share.read(table, range(BUCKETS)).height for table in shares.SHARED_TABLES}
+    assert rows == {name: 6 if name == USERS.name else 6 * EACH for name in rows}, "no bucket is missing or doubled"
 
 
-def test_a_share_whose_end_was_killed_is_whole_again_after_the_next_run(
-    house: House, names: tuple[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("removed_files", [1, BUCKETS + 1])
+def test_a_share_whose_end_was_killed_becomes_whole_again(house: House, names: tuple[str, str], removed_files: int) -> None:
     share = house.share(names[0])
     before = users_of(share)
-    for killed_after in (1, BUCKETS + 1):
-        _kill_after(monkeypatch, Storage, "_remove", killed_after)
-        with pytest.raises(Killed):
-            sharing.unshare(house.context.database, house.lake, house.context.settings, house.tenants[names[0]])
-        monkeypatch.undo()
-        assert users_of(share) != before
-        assert house.share(names[0]).storage.address == share.storage.address
-        assert users_of(share) == before
+    with pytest.raises(Killed), killed_after(Storage, "_remove", removed_files):
+        sharing.unshare(house.context.database, house.lake, house.context.settings, house.tenants[names[0]])
+    assert users_of(share) != before
+    house.share(names[0])
+    assert users_of(share) == before
 
 
 class Killed(BaseException):
     """What a test ends a writer with."""
 
 
-def _kill_after(monkeypatch: pytest.MonkeyPatch, of: type, name: str, calls: int) -> None:
-    """Lets a method work so many times, and then end its process."""
-    method, left = getattr(of, name), iter(range(calls))
+@contextmanager
+def killed_after(of: type, name: str, calls: int) -> Iterator[None]:
+    """Lets a method work so many times while the block runs, and then end the block."""
+    method, remaining = getattr(of, name), iter(range(calls))
 
-    def killing(*arguments: Any) -> Any:
-        if next(left, None) is None:
+    def counted(*arguments: Any) -> Any:
+        if next(remaining, None) is None:
             raise Killed
         return method(*arguments)
 
-    monkeypatch.setattr(of, name, killing)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(of, name, counted)
+        yield
 
 
 def test_who_is_erased_is_in_no_file_of_it_and_the_receipt_says_so(house: House, names: tuple[str, str]) -> None:
