@@ -251,7 +251,7 @@ def running_stack(home: Path, starting: Starting | None = None, /, **environment
     try:
         with migrated_database(settings) as where:
             create_ring(settings.keys_path)
-            with _serving(settings, where, environment, starting or start) as stack:
+            with serving(settings, where, environment, starting or start) as stack:
                 yield stack
     finally:
         if (home / "postgres" / "postmaster.pid").exists():
@@ -259,7 +259,7 @@ def running_stack(home: Path, starting: Starting | None = None, /, **environment
 
 
 @contextmanager
-def _serving(settings: Settings, where: Addresses, environment: dict[str, str], starting: Starting) -> Iterator[Stack]:
+def serving(settings: Settings, where: Addresses, environment: dict[str, str], starting: Starting) -> Iterator[Stack]:
     """The API on a database that is ready."""
     told = {"KONTOR_HOME": str(settings.home), "KONTOR_PORT": str(settings.port), "KONTOR_DATABASE_URL": where.service}
     told |= {"KONTOR_WARM_UP": "false", "KONTOR_RESULTS_AT_ONCE": "false"} | environment  # few tests ask for any result
