@@ -18,6 +18,7 @@ from analytics.tagging import tag
 from analytics.tagging.tag import Tagger
 from pipelines.results.export import STATE
 from pipelines.results.tags import NO_OWN_TAGGERS, OwnTaggers, with_name_keys
+from warehouse.errors import BackfillNeeded
 from warehouse.lake.lake import Lake
 from warehouse.lake.parquet import ALL_USERS, LakeTable, UserRange
 from warehouse.lake.tables import (
@@ -307,7 +308,8 @@ def _analysis_source(lake: Lake, bucket: int, versions: Versions) -> dict[str, s
 
 
 def _due_taggings(lake: Lake, bucket: int, versions: Versions, *, everything: bool, users: UserRange = ALL_USERS) -> _DueTaggings:
-    all_users, bookings, before = (lake.read(table, [bucket], users=users) for table in (USERS, TRANSACTIONS, TRANSACTION_TAGS))
+    all_users, bookings = (lake.read(table, [bucket], users=users) for table in (USERS, TRANSACTIONS))
+    before = _stored_tags(lake, bucket, users)
     users_with_bookings = all_users.join(bookings, on="user", how="semi", maintain_order="left")
     current_users = _users_of_same_version(users_with_bookings, Versions.of(_stored_tagging_source(lake, bucket)), versions)
     current = (
@@ -316,6 +318,14 @@ def _due_taggings(lake: Lake, bucket: int, versions: Versions, *, everything: bo
     changed = users_with_bookings.join(current, on="user", how="anti", maintain_order="left")
     due_bookings = bookings.join(changed, on="user", how="semi", maintain_order="left")
     return _DueTaggings(all_users.height, changed, due_bookings, before, current)
+
+
+def _stored_tags(lake: Lake, bucket: int, users: UserRange) -> pl.DataFrame:
+    """The tags of a bucket. Tags with the columns of an older version count as none, so that all bookings are tagged again."""
+    try:
+        return lake.read(TRANSACTION_TAGS, [bucket], users=users)
+    except BackfillNeeded:
+        return TRANSACTION_TAGS.schema.to_frame()
 
 
 def _tag_due(lake: Lake, due: Mapping[int, _DueTaggings], tagger: Tagger, own: OwnTaggers) -> pl.DataFrame:
