@@ -41,6 +41,8 @@ from warehouse.stores.provisioning import create_tenant
 BUCKETS = 4
 EACH = 3
 """Bookings of each user."""
+NOTHING_TO_PUBLISH = (TRANSACTION_TAGS, ANALYSED)
+"""Tables without whose rows a run serves nothing: the rows of these tests are no results."""
 
 
 @dataclass(frozen=True)
@@ -175,15 +177,14 @@ def test_the_programs_that_the_command_prints_read_it(house: House, names: tuple
 
 
 def test_a_run_brings_it_up_to_date_and_leaves_the_rest(house: House, names: tuple[str, str]) -> None:
-    nothing_to_publish = (TRANSACTION_TAGS, ANALYSED)
-    house.fill(empty=nothing_to_publish)
+    house.fill(empty=NOTHING_TO_PUBLISH)
     share = house.share(names[0])
     paths = [path for path in share.storage.find("") if path.startswith("transactions/")]
     before = {path: share.storage.written_at(path) for path in paths}
     tasks.run_on_buckets(tasks.publish_buckets, range(BUCKETS))
     assert {path: share.storage.written_at(path) for path in paths} == before, "nothing had changed"
 
-    house.fill(revision=2, empty=nothing_to_publish)
+    house.fill(revision=2, empty=NOTHING_TO_PUBLISH)
     unshared_user = house.users[names[1]]["user-0"]
     tasks.run_on_buckets(tasks.publish_buckets, range(BUCKETS))
     assert share.read(USERS, range(BUCKETS))["revision"].unique().to_list() == [2]
@@ -204,6 +205,7 @@ def test_a_killed_copy_is_made_again_by_the_next_run(house: House, names: tuple[
 
 @pytest.mark.parametrize("removed_files", [1, BUCKETS + 1])
 def test_a_share_whose_end_was_killed_becomes_whole_again(house: House, names: tuple[str, str], removed_files: int) -> None:
+    house.fill(empty=NOTHING_TO_PUBLISH)
     share = house.share(names[0])
     before, files = users_of(share), share.storage.find("")
     with pytest.raises(Killed), killed_after(Storage, "_remove", removed_files):
