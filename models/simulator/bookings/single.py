@@ -125,7 +125,9 @@ def on_days(scene: Scene, name: str, days: NDArray[np.integer], slot: int = 0) -
     return _inside(scene, users, day, key, scene.grid.month_of(day))
 
 
-def _inside(scene: Scene, who: Ints, day: Ints, key: Keys, month: Ints) -> pl.DataFrame:
+def _inside(
+    scene: Scene, who: NDArray[np.integer], day: NDArray[np.integer], key: Keys, month: NDArray[np.integer]
+) -> pl.DataFrame:
     """The frame of these columns, without days outside the users' histories."""
     rows = (day >= scene.group.start[who]) & (day < scene.grid.end_day)
     return pl.DataFrame(
