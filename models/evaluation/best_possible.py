@@ -1,31 +1,40 @@
 """The best possible forecast of a simulated world: an error that no forecast can be expected to beat.
 
-It is the forecast of somebody who knows every contract that has begun with each of its regular payments to come, even one that
-ends without notice, the true middle of all other flows of the person, and how much more or less people spend at this time of the
-year. Nobody can know the rest: contracts that begin later, settlements, the days and sizes of bonuses, and what is bought or
-invoiced by chance.
+It is the forecast of somebody who knows every contract that has begun with each of its regular payments to come, the true middle
+of all other flows of the person, and how much more or less people spend at this time of the year. Nobody can know the rest:
+contracts that begin later, settlements, the days and sizes of bonuses, what is bought or invoiced by chance, and that a contract
+will end without notice. Until its end shows in the bookings, such a contract is expected to go on: an end within a month is much
+rarer than none. A forecast without these expected payments also knows the ends, which nobody can; it is reported beside the best.
 """
 
 from datetime import date
 
 import polars as pl
 
+from analytics import trees
 from analytics.analyses.cashflow.flows import EXPENSES
 from models.evaluation.metrics import Figure, figure, ratio
 
 MONTH_KEYS = ["user", "aggregate"]
 CONTRACT = pl.col("contract_id")
 MONTH_CENTS = pl.col("amount_cents")
+MAX_PAYMENTS_AFTER_END = 5
+"""Of a contract paid every week, this many payments are in the month after its end."""
+LIMITED_TEMPLATES = ("elterngeld",)
+"""Contracts whose end nobody has to announce: the law limits them."""
 
 
-def expected_next_month(flows: pl.DataFrame, as_of: date) -> pl.DataFrame:
+def expected_next_month(flows: pl.DataFrame, payments_after_ends: pl.DataFrame, as_of: date) -> pl.DataFrame:
     """By `user` and `aggregate` the cents (`best`) that are best expected in the month after the as-of date.
 
-    Flows have `user`, `aggregate`, `booked_on`, `amount_cents`, `contract_id` and `regular`, before and after that date.
+    Flows have `user`, `aggregate`, `booked_on`, `amount_cents`, `contract_id` and `regular`, before and after that date. The
+    `payments_after_ends` are those of the function of this name; without any, all ends are known.
     """
     month, next_month = pl.col("booked_on").dt.month_start(), pl.lit(as_of).dt.month_start().dt.offset_by("1mo")
     due = with_beginnings(flows).filter(month == next_month, "regular", pl.col("begun_on") <= as_of)
-    due_cents = due.group_by(MONTH_KEYS).agg(due=pl.col("amount_cents").sum())
+    unseen = payments_after_ends.filter(month == next_month, end_is_unseen(pl.lit(as_of)))
+    due_columns = [*MONTH_KEYS, "amount_cents"]
+    due_cents = pl.concat([due.select(due_columns), unseen.select(due_columns)]).group_by(MONTH_KEYS).agg(due=MONTH_CENTS.sum())
     others = flows.filter(CONTRACT.is_null()).group_by(*MONTH_KEYS, month=month).agg(pl.col("amount_cents").sum())
     complete = (
         flows.group_by("user")
@@ -67,6 +76,40 @@ def usual_cents_of_days(flows: pl.DataFrame, days: int) -> pl.DataFrame:
     )
     sums = all_days.select("user", cents=pl.col("amount_cents").fill_null(0).rolling_sum(days).over("user")).drop_nulls()
     return sums.group_by("user").agg(usual=pl.col("cents").median())
+
+
+def payments_after_ends(flows: pl.DataFrame, contracts: pl.DataFrame) -> pl.DataFrame:
+    """The payments that would have followed if contracts that ended without notice had gone on with their last amount: flows with
+    the day of the last true payment (`ended_on`) and the day on which the end shows (`seen_on`): the first of these payments does
+    not come, or another contract of the category begins. `contracts` are the true ones of a corpus.
+    """
+    periods = trees.periods_frame().select(period="system_name", months="months", days="days")
+    is_unannounced = (
+        (pl.col("status") == "INACTIVE") & (pl.col("instalments") == 0) & ~pl.col("template").is_in(LIMITED_TEMPLATES)
+    )
+    ended_contracts = contracts.filter(is_unannounced).join(periods, on="period", how="left")
+    beginnings = contracts.select("user", "category", began="date_first")
+    successors = ended_contracts.join(beginnings, on=["user", "category"]).filter(pl.col("began") > pl.col("date_latest"))
+    replaced_on = successors.group_by("contract_id").agg(replaced_on=pl.col("began").min())
+    turns = pl.select(turn=pl.int_range(1, MAX_PAYMENTS_AFTER_END + 1))
+    latest, months, days = pl.col("date_latest"), pl.col("months") * pl.col("turn"), pl.col("days") * pl.col("turn")
+    by_month, by_day = latest.dt.offset_by(pl.format("{}mo", months)), latest + pl.duration(days=days.round().cast(pl.Int64))
+    due = ended_contracts.join(turns, how="cross").select(
+        "contract_id",
+        ended_on=latest,
+        booked_on=pl.when(pl.col("months").is_null()).then(by_day).otherwise(by_month),
+        amount_cents="amount_latest_cents",
+    )
+    missed = due.join(replaced_on, on="contract_id", how="left").with_columns(
+        seen_on=pl.min_horizontal(pl.col("booked_on").min().over("contract_id"), "replaced_on")
+    )
+    kinds = flows.filter("regular").unique("contract_id", keep="first", maintain_order=True)
+    return missed.drop("replaced_on").join(kinds.drop("booked_on", "amount_cents"), on="contract_id")
+
+
+def end_is_unseen(as_of: pl.Expr) -> pl.Expr:
+    """Whether on a day the last true payment is booked, and its contract seems to go on."""
+    return (pl.col("ended_on") <= as_of) & (pl.col("seen_on") > as_of)
 
 
 def with_beginnings(flows: pl.DataFrame) -> pl.DataFrame:

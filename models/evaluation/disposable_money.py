@@ -12,7 +12,13 @@ from analytics.analyses.contracts.streams import OWN_SAVINGS
 from analytics.analyses.disposable_money import disposable_money
 from analytics.analyses.snapshot import snapshot
 from analytics.frames import AS_OF, checked
-from models.evaluation.best_possible import times_the_best, usual_cents_of_days, with_beginnings
+from models.evaluation.best_possible import (
+    end_is_unseen,
+    payments_after_ends,
+    times_the_best,
+    usual_cents_of_days,
+    with_beginnings,
+)
 from models.evaluation.metrics import Figure, figure, ratio
 from models.evaluation.perfect_tags import NAME
 from models.simulator import Corpus
@@ -33,7 +39,10 @@ def disposable_figures(corpus: Corpus, disposable: pl.DataFrame, times: int = 10
     return {
         "disposable_identity": figure(disposable, ratio(parts == pl.col("expected_left")), "user", times),
         "disposable_error": _error(spans, times),
-        "disposable_times_best": times_the_best(spans, _ERROR, (pl.col("best") - pl.col("left")).abs(), times),
+        **{
+            f"disposable_times_{name}": times_the_best(spans, _ERROR, (pl.col(name) - pl.col("left")).abs(), times)
+            for name in ("best", "knowing_ends")
+        },
     }
 
 
@@ -83,7 +92,9 @@ def _error(spans: pl.DataFrame, times: int) -> Figure:
 
 
 def _spans(corpus: Corpus, disposable: pl.DataFrame, column: str) -> pl.DataFrame:
-    """By user and span between two salaries: the `predicted` and the `best` possible sum, what was `left`, and the income."""
+    """By user and span between two salaries: the `predicted` and the `best` possible sum, one that also knows which contracts end
+    (`knowing_ends`), what was `left`, and the income.
+    """
     flows = _flows(corpus)
     salaries = disposable.select("user", "date_latest", "date_next", predicted=column)
     as_of, day = pl.col("date_next") - TIME_BEFORE_SALARY, pl.col("booked_on")
@@ -94,12 +105,18 @@ def _spans(corpus: Corpus, disposable: pl.DataFrame, column: str) -> pl.DataFram
         left=pl.col("amount_cents").sum(),
         foreseen=pl.col("amount_cents").filter((day <= as_of) | is_due).sum(),
     )
+    unseen = salaries.join(payments_after_ends(flows, corpus.contracts), on="user").filter(
+        day > as_of, day < pl.col("date_next"), end_is_unseen(as_of)
+    )
+    unseen_cents = unseen.group_by("user", "date_next").agg(unseen=pl.col("amount_cents").sum())
     incomes = corpus.users.select("income_cents", user=NAME)
     usual = usual_cents_of_days(flows, TIME_BEFORE_SALARY.days - 1)
     return (
         spans.join(incomes, on="user")
         .join(usual, on="user", how="left")
-        .with_columns(best=pl.col("foreseen") + pl.col("usual").fill_null(0))
+        .join(unseen_cents, on=["user", "date_next"], how="left")
+        .with_columns(knowing_ends=pl.col("foreseen") + pl.col("usual").fill_null(0))
+        .with_columns(best=pl.col("knowing_ends") + pl.col("unseen").fill_null(0))
     )
 
 

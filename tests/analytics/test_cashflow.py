@@ -438,8 +438,12 @@ def granted(purpose: str, payments: int, cents: int = 154_160, category: str = "
 )
 def test_parental_benefit_comes_no_longer_than_the_law_grants_it(payments: int, cents: int, coming: int) -> None:
     """Twelve months, fourteen for who raises a child alone; what may be halved is paid for twice as long."""
-    row = prediction(granted("Elterngeld AZ 85830781", payments, cents), "INCOME_STATE_FAMILY", "2026_M07")
-    assert row.get("fixed", 0) == coming
+    benefit = granted("Elterngeld AZ 85830781", payments, cents)
+    assert prediction(benefit, "INCOME_STATE_FAMILY", "2026_M07").get("fixed", 0) == coming
+    contract = flowing(benefit)[0].contracts.row(by_predicate=pl.col("category") == "INCOME_STATE_FAMILY", named=True)
+    assert (contract["status"], contract["overdue"], contract["date_due"]) == ("ACTIVE", False, date(2026, 7, 6))
+    assert (contract["date_next"], contract["amount_next"]) == ((date(2026, 7, 6), coming) if coming else (None, None))
+    assert ("weitere Zahlungen gewährt das Gesetz in der Regel nicht" in contract["reason"]) == (not coming)
 
 
 @pytest.mark.parametrize(
