@@ -24,18 +24,20 @@ def cashflow_figures(corpus: Corpus, predictions: pl.DataFrame, times: int = 100
     for name, rows in _by_aggregate(forecasts(corpus, predictions)):
         figures[f"{name}_error"] = figure(rows, ratio(_FORECAST_ERROR, pl.col("next").abs()), "user", times)
         figures[f"{name}_times_best"] = times_the_best(rows, _FORECAST_ERROR, _BEST_ERROR, times)
-        figures[f"{name}_times_knowing_ends"] = times_the_best(rows, _FORECAST_ERROR, _ERROR_KNOWING_ENDS, times)
         figures[f"{name}_gain"] = figure(rows, _gain(_FORECAST_ERROR, _LAST_MONTH_ERROR), "user", times)
         figures[f"{name}_bounds"] = figure(rows, ratio(pl.col("next").is_between("lower", "upper")), "user", times)
     return figures
 
 
 def cashflow_baselines(corpus: Corpus, predictions: pl.DataFrame, times: int = 1000) -> dict[str, Figure]:
-    """The errors if the next month were like the last one."""
-    return {
-        f"{name}_error": figure(rows, ratio(_LAST_MONTH_ERROR, pl.col("next").abs()), "user", times)
-        for name, rows in _by_aggregate(forecasts(corpus, predictions))
-    }
+    """The errors if the next month were like the last one, and the errors of the forecasts as multiples of those of one that also
+    knows which contracts end.
+    """
+    figures = {}
+    for name, rows in _by_aggregate(forecasts(corpus, predictions)):
+        figures[f"{name}_error"] = figure(rows, ratio(_LAST_MONTH_ERROR, pl.col("next").abs()), "user", times)
+        figures[f"{name}_times_best"] = times_the_best(rows, _FORECAST_ERROR, _ERROR_KNOWING_ENDS, times)
+    return figures
 
 
 def forecasts(corpus: Corpus, predictions: pl.DataFrame) -> pl.DataFrame:
