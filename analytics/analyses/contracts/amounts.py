@@ -112,7 +112,7 @@ def _next_amount(amounts: Floats, yearly: int) -> tuple[float, int]:
 def _varies(recent: Floats) -> bool:
     """Whether each of the latest amounts differs from the one before, some upwards and some downwards."""
     steps = np.diff(recent)
-    return recent.size == USAGE_PAYMENTS and np.all(steps != 0) and steps.min() < 0 < steps.max()
+    return bool(recent.size == USAGE_PAYMENTS and np.all(steps != 0) and steps.min() < 0 < steps.max())
 
 
 @inner
