@@ -115,7 +115,7 @@ async def become(request: Request, tenant: DemoTenant) -> Response:
     if person is None or people_tenant is None:
         raise Refused(404)
     visitor = _new_visitor(people_tenant)
-    async with DemoVisit(people_tenant, _tokens(request), visitor, _language(request)) as visit:
+    async with _visit_of(request, people_tenant, visitor) as visit:
         await visit.register()
         await visit.connect_person(person.login, PIN, _public_ip(request))
     return _with_cookie(RedirectResponse(f"{ROOT}/overview", 303), tenant, visitor)
@@ -304,13 +304,13 @@ async def _welcome(request: Request, tenant: DemoTenant, notice: Notice | None =
 
 
 async def _begin(request: Request, tenant: DemoTenant, visitor: str) -> str:
-    async with DemoVisit(tenant, _tokens(request), visitor, _language(request)) as visit:
+    async with _visit_of(request, tenant, visitor) as visit:
         await visit.register()
         return await visit.begin_connecting(_back(tenant), _public_ip(request))
 
 
 async def _upload(request: Request, tenant: DemoTenant, visitor: str, form: bytes, content_type: str) -> dict[str, Any]:
-    async with DemoVisit(tenant, _tokens(request), visitor, _language(request)) as visit:
+    async with _visit_of(request, tenant, visitor) as visit:
         await visit.register()
         return await visit.upload(form, content_type)
 
@@ -504,7 +504,11 @@ def _visit(request: Request, tenant: DemoTenant) -> DemoVisit:
     visitor = _visitor(request, tenant)
     if visitor is None:
         raise UserUnknown(401)
-    return DemoVisit(tenant, _tokens(request), visitor, _language(request))
+    return _visit_of(request, tenant, visitor)
+
+
+def _visit_of(request: Request, tenant: DemoTenant, visitor: str) -> DemoVisit:
+    return DemoVisit(tenant, request.app, _tokens(request), visitor, _language(request))
 
 
 def _visitor(request: Request, tenant: DemoTenant) -> str | None:

@@ -1,24 +1,26 @@
-"""The demo's tenant: its credentials, its visitors, and its requests to the public interface, over HTTP as any tenant's.
+"""The demo's tenant: its credentials, its visitors, and its requests to the public interface.
 
-Nothing here knows more than a tenant does. `views` turns the responses into values for the pages.
+Nothing here knows more than a tenant does. The requests pass all layers of the service as any tenant's do, but for the
+connection: the process that shows a page answers them itself, so that what they share is computed once, by it.
+`views` turns the responses into values for the pages.
 """
 
+import asyncio
 import base64
 import hashlib
 import hmac
 import json
-import ssl
 import time
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import httpx
 import orjson
+from starlette.types import ASGIApp
 
 from api.schemas.languages import Language
 
@@ -31,9 +33,6 @@ FILES_ACCESS, FILES_PROVIDER = "kontoauszug", "00000000-0000-0000-0000-000000000
 """The access of a visitor's own statement files, and its provider."""
 DEMO_ACCESS, DEMO_PROVIDER = "demobank", "00000000-0000-0000-0000-000000000000"
 BASE64 = "application/octet-stream+base64"
-TIMEOUT_SECONDS = 60
-ONE_CONNECTION = httpx.Limits(max_connections=1, max_keepalive_connections=1)
-"""All requests of a page reach the same worker of the service, which computes what they share once."""
 RENEWAL_SECONDS = 60
 MAX_TOKENS = 1000
 EXAMPLE_IP = "203.0.113.7"
@@ -122,21 +121,30 @@ class Tokens:
         self._tokens.pop(key, None)
 
 
+class OwnProcess(httpx.AsyncBaseTransport):
+    """Lets an app of this process answer requests, each in a task with a context of its own, as the server does."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._transport = httpx.ASGITransport(app)
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """The response of the app, whole."""
+        return await asyncio.create_task(self._transport.handle_async_request(request))
+
+
 class DemoVisit:
     """The requests of the tenant for one visitor and one page, with a list of them."""
 
-    def __init__(self, tenant: DemoTenant, tokens: Tokens, visitor: str, language: Language) -> None:
+    def __init__(self, tenant: DemoTenant, app: ASGIApp, tokens: Tokens, visitor: str, language: Language) -> None:
         self.tenant = tenant
         self.visitor = visitor
         self.calls: list[Call] = []
         self._tokens = tokens
         self._http = httpx.AsyncClient(
             base_url=tenant.base_url,
-            headers={"Accept-Language": language},
-            timeout=TIMEOUT_SECONDS,
-            verify=_trust(),
+            headers={"Accept-Language": language, "Accept-Encoding": "identity"},
+            transport=OwnProcess(app),
             trust_env=False,
-            limits=ONE_CONNECTION,
         )
 
     async def __aenter__(self) -> "DemoVisit":
@@ -256,12 +264,6 @@ class DemoVisit:
         )
         self.calls.append(Call(method, full_path, response.status_code, milliseconds, started_at, source, answer, request_body))
         return response
-
-
-@cache
-def _trust() -> ssl.SSLContext:
-    """The trusted certificate authorities, read once, since that takes longer than a request."""
-    return httpx.create_ssl_context()
 
 
 def _from(ip: str | None) -> dict[str, str]:

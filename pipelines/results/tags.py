@@ -8,7 +8,6 @@ from datetime import date
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TypeVar
 from uuid import UUID
 
 import polars as pl
@@ -27,7 +26,7 @@ from models.registry import ModelChoice
 from warehouse.lake.packing import pack_frame, unpack_frame
 from warehouse.postgres.database import Owner
 from warehouse.settings import Settings
-from warehouse.stores import choices, ledger, products, results, revisions, rules
+from warehouse.stores import accesses, choices, ledger, products, results, revisions, rules
 
 NAME = "transaction_tags"
 log = structlog.get_logger("tags")
@@ -37,7 +36,9 @@ SERVED = [name for name in TAGGED if name not in ("user", "product")]
 MAX_OWN_TAGGERS = 16
 """Taggers of tenants that a process keeps: a model takes about 30 MB, and the lines it has tagged as much again."""
 MAX_RECENT_ROWS = 100_000
-"""Bookings whose tags a process remembers for further requests: some 60 bytes each."""
+"""Tagged bookings that a process remembers for further requests: some 400 bytes each."""
+TURNS = 64
+"""Locks of users whose tags are read; users whose ids end alike share one."""
 OWN_CACHE_SHARE = 8
 """A tenant's own tagger caches one in so many lines of what the shared one does."""
 
@@ -169,8 +170,19 @@ class TaggedBookings:
     version: str
 
 
+@dataclass(frozen=True)
+class TagState:
+    """What the tagged bookings of a user depend on: the revision of the data, the version of the tagger, and how many accesses
+    have expired, whose bookings are no longer read.
+    """
+
+    revision: int
+    version: str
+    expired_accesses: int = 0
+
+
 class RecentTags:
-    """The tags that were computed last for requests of one process, so that the requests of a page compute them once.
+    """The tagged bookings that were read last for requests of one process, so that the requests of a page read them once.
 
     Tags without corrections are kept apart, by a digest of what they are computed from: after a correction, which is the last
     step of tagging, all steps before it need not be repeated.
@@ -180,20 +192,28 @@ class RecentTags:
 
     def __init__(self, max_rows: int = MAX_RECENT_ROWS) -> None:
         self._max_rows = max_rows
-        self._tags: dict[UUID, tuple[tuple[int, str], pl.DataFrame]] = {}
+        self._tagged: dict[UUID, tuple[TagState, TaggedBookings]] = {}
         self._uncorrected: dict[UUID, tuple[tuple[bytes, str], pl.DataFrame]] = {}
         self._lock = threading.Lock()
+        self._turns = [threading.Lock() for _ in range(TURNS)]
 
-    def find(self, user: UUID, revision: int, version: str) -> pl.DataFrame | None:
-        """The tags of a user (columns `SERVED`), if they are of this revision and version."""
-        with self._lock:
-            state, tags = self._tags.get(user, (None, None))
-            return tags if state == (revision, version) else None
+    def turn(self, user: UUID) -> threading.Lock:
+        """What to hold while the tags of a user are read: parallel requests of a page then read them once."""
+        return self._turns[user.int % TURNS]
 
-    def put(self, user: UUID, revision: int, version: str, tags: pl.DataFrame) -> None:
-        """Remembers the tags of a user, and forgets the oldest of others if they are too many rows."""
+    def find(self, user: UUID, state: TagState) -> TaggedBookings | None:
+        """The tagged bookings of a user, if they are of this state."""
         with self._lock:
-            _put_last(self._tags, user, ((revision, version), tags), self._max_rows)
+            remembered_state, tagged = self._tagged.get(user, (None, None))
+            return tagged if remembered_state == state else None
+
+    def put(self, user: UUID, state: TagState, tagged: TaggedBookings) -> None:
+        """Remembers the tagged bookings of a user, and forgets the oldest of others if they are too many rows."""
+        with self._lock:
+            self._tagged.pop(user, None)
+            self._tagged[user] = (state, tagged)
+            while sum(other.bookings.height for _, other in self._tagged.values()) > self._max_rows:
+                self._tagged.pop(next(iter(self._tagged)))
 
     def find_uncorrected(self, user: UUID, digest: bytes, version: str) -> pl.DataFrame | None:
         """The tags of a user's bookings without corrections (columns `SERVED`), if they are of this digest and version."""
@@ -204,20 +224,10 @@ class RecentTags:
     def put_uncorrected(self, user: UUID, digest: bytes, version: str, tags: pl.DataFrame) -> None:
         """Remembers tags of a user without corrections."""
         with self._lock:
-            _put_last(self._uncorrected, user, ((digest, version), tags), self._max_rows)
-
-
-Remembered = TypeVar("Remembered")
-
-
-def _put_last(
-    tags: dict[UUID, tuple[Remembered, pl.DataFrame]], user: UUID, entry: tuple[Remembered, pl.DataFrame], max_rows: int
-) -> None:
-    """Remembers an entry, and forgets the oldest ones while all together have too many rows."""
-    tags.pop(user, None)
-    tags[user] = entry
-    while sum(frame.height for _, frame in tags.values()) > max_rows:
-        tags.pop(next(iter(tags)))
+            self._uncorrected.pop(user, None)
+            self._uncorrected[user] = ((digest, version), tags)
+            while sum(other.height for _, other in self._uncorrected.values()) > self._max_rows:
+                self._uncorrected.pop(next(iter(self._uncorrected)))
 
 
 def state(owner: Owner) -> str:
@@ -228,24 +238,35 @@ def state(owner: Owner) -> str:
 def tagged_bookings(owner: Owner, recent: RecentTags | None = None) -> TaggedBookings:
     """All bookings of a user with their tags, read in the owner's transaction.
 
-    Stored tags are used if they are of the current revision and version, else `recent` ones, else the same functions compute
-    them now.
+    `recent` ones are used if they are of the current state, else stored tags, else the same functions compute them now.
     """
-    bookings, revision, current_tagger = ledger.whole(owner), revisions.user_state(owner).revision, tagger(owner.tenant)
-    stored_result = results.find(owner, NAME, revision, current_tagger.version)
+    user, current_tagger = owner.user_id, tagger(owner.tenant)
+    revision = revisions.user_state(owner).revision
+    if recent is None or user is None:
+        return _tagged_bookings(owner, revision, current_tagger, None)
+    state = TagState(revision, current_tagger.version, accesses.count_expired(owner))
+    with recent.turn(user):
+        tagged = recent.find(user, state)
+        if tagged is None:
+            tagged = _tagged_bookings(owner, revision, current_tagger, recent)
+        elif not tagged.precomputed and not state.expired_accesses and results.exists(owner, NAME, revision, state.version):
+            tagged = replace(tagged, precomputed=True)  # the same tags: only where they come from is told anew
+        recent.put(user, state, tagged)
+    return tagged
+
+
+def _tagged_bookings(owner: Owner, revision: int, current_tagger: Tagger, recent: RecentTags | None) -> TaggedBookings:
+    """All bookings of a user with stored tags, or with tags that are computed now."""
+    bookings, tagger_version = ledger.whole(owner), current_tagger.version
+    stored_result = results.find(owner, NAME, revision, tagger_version)
     if stored_result is not None and (tags := decode(stored_result))["id"].equals(
         bookings["id"]
     ):  # they differ if an access has just expired
-        tagged = TaggedBookings(bookings.hstack(tags.drop("id")), revision, precomputed=True, version=current_tagger.version)
+        tagged = TaggedBookings(bookings.hstack(tags.drop("id")), revision, precomputed=True, version=tagger_version)
         _remember_uncorrected(owner, recent, tagged)
         return tagged
-    user = owner.user_id
-    new_tags = recent.find(user, revision, current_tagger.version) if recent and user else None
-    if new_tags is None or not new_tags["id"].equals(bookings["id"]):
-        new_tags = _tag(owner, bookings, current_tagger, recent)
-        if recent and user:
-            recent.put(user, revision, current_tagger.version, new_tags)
-    return TaggedBookings(bookings.hstack(new_tags.drop("id")), revision, precomputed=False, version=current_tagger.version)
+    new_tags = _tag(owner, bookings, current_tagger, recent)
+    return TaggedBookings(bookings.hstack(new_tags.drop("id")), revision, precomputed=False, version=tagger_version)
 
 
 def _tag(owner: Owner, bookings: pl.DataFrame, current_tagger: Tagger, recent: RecentTags | None) -> pl.DataFrame:
@@ -267,13 +288,9 @@ def _tag(owner: Owner, bookings: pl.DataFrame, current_tagger: Tagger, recent: R
 def _remember_uncorrected(owner: Owner, recent: RecentTags | None, tagged: TaggedBookings) -> None:
     """Remembers the stored tags of a user without any correction: one who looks at tags may correct one of them next."""
     user = owner.user_id
-    if recent is None or user is None or recent.find(user, tagged.revision, tagged.version) is not None:
-        return
-    tags = tagged.bookings.select(SERVED)
-    recent.put(user, tagged.revision, tagged.version, tags)
-    if choices.whole(owner).is_empty() and rules.whole(owner).is_empty():
+    if recent and user and choices.whole(owner).is_empty() and rules.whole(owner).is_empty():
         digest = _digest(tagged.bookings.select(LEDGER.names()), products.whole(owner))
-        recent.put_uncorrected(user, digest, tagged.version, tags)
+        recent.put_uncorrected(user, digest, tagged.version, tagged.bookings.select(SERVED))
 
 
 def _digest(bookings: pl.DataFrame, user_products: pl.DataFrame) -> bytes:

@@ -1,15 +1,20 @@
 """Tags that a process has computed last: requests of one state share them, and nobody sees those of another state."""
 
+import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
 import polars as pl
 import pytest
 
 from analytics.tagging import tag
 from pipelines.results import tags
-from pipelines.results.tags import RecentTags
+from pipelines.results.tags import RecentTags, TaggedBookings, TagState
 from tests.support.accounts import category
 from tests.support.stack import Customer, Stack
+from warehouse.postgres.database import Owner
+from warehouse.stores import ledger, results
 
 ANNA, BERT, CLARA = (uuid.UUID(int=number) for number in (1, 2, 3))
 
@@ -18,28 +23,30 @@ def rows(count: int) -> pl.DataFrame:
     return pl.DataFrame({"id": [str(number) for number in range(count)]})
 
 
-def test_tags_are_found_for_the_same_user_revision_and_version_only() -> None:
-    recent = RecentTags()
-    recent.put(ANNA, 7, "model-1", anna := rows(3))
-    assert recent.find(ANNA, 7, "model-1") is anna
-    assert recent.find(ANNA, 8, "model-1") is None
-    assert recent.find(ANNA, 7, "model-2") is None
-    assert recent.find(BERT, 7, "model-1") is None
-    recent.put(ANNA, 8, "model-1", later := rows(4))
-    assert recent.find(ANNA, 8, "model-1") is later
-    assert recent.find(ANNA, 7, "model-1") is None
+def tagged_rows(count: int, state: TagState) -> TaggedBookings:
+    return TaggedBookings(rows(count), state.revision, precomputed=False, version=state.version)
+
+
+def test_tags_are_found_for_the_same_user_and_state_only() -> None:
+    recent, state, later = RecentTags(), TagState(7, "model-1"), TagState(8, "model-1")
+    recent.put(ANNA, state, anna := tagged_rows(3, state))
+    assert recent.find(ANNA, state) is anna
+    assert recent.find(ANNA, later) is None
+    assert recent.find(ANNA, TagState(7, "model-2")) is None
+    assert recent.find(ANNA, TagState(7, "model-1", expired_accesses=1)) is None
+    assert recent.find(BERT, state) is None
+    recent.put(ANNA, later, tagged_rows(4, later))
+    assert recent.find(ANNA, state) is None
 
 
 def test_the_oldest_are_forgotten_where_there_are_too_many() -> None:
-    recent = RecentTags(max_rows=10)
-    recent.put(ANNA, 1, "v", rows(4))
-    recent.put(BERT, 1, "v", rows(4))
-    recent.put(ANNA, 2, "v", rows(4))
-    recent.put(CLARA, 1, "v", rows(4))
-    kept_users = [user for user in (ANNA, BERT, CLARA) if recent.find(user, 2 if user == ANNA else 1, "v") is not None]
+    recent, first, second = RecentTags(max_rows=10), TagState(1, "v"), TagState(2, "v")
+    for user, state in ((ANNA, first), (BERT, first), (ANNA, second), (CLARA, first)):
+        recent.put(user, state, tagged_rows(4, state))
+    kept_users = [user for user in (ANNA, BERT, CLARA) if recent.find(user, second if user == ANNA else first) is not None]
     assert kept_users == [ANNA, CLARA]
-    recent.put(BERT, 1, "v", rows(11))
-    assert [recent.find(user, 1, "v") for user in (BERT, CLARA)] == [None, None]
+    recent.put(BERT, first, tagged_rows(11, first))
+    assert [recent.find(user, first) for user in (BERT, CLARA)] == [None, None]
 
 
 def test_uncorrected_tags_are_found_for_the_same_inputs_and_version_only() -> None:
@@ -63,17 +70,15 @@ def customer(stack: Stack) -> Customer:
 def test_a_correction_is_seen_by_the_next_request(stack: Stack, customer: Customer, monkeypatch: pytest.MonkeyPatch) -> None:
     recent = RecentTags()
 
-    def read() -> pl.DataFrame:
+    def read() -> TaggedBookings:
         with stack.database.acting_for(customer.tenant.tenant_id, customer.user_id) as owner:
             tagged = tags.tagged_bookings(owner, recent)
             assert not tagged.precomputed
-            remembered_tags = recent.find(customer.user_id, tagged.revision, tagged.version)
-            assert remembered_tags is not None
-            assert tagged.bookings.select(remembered_tags.columns).equals(remembered_tags)
-            return remembered_tags
+            assert recent.find(customer.user_id, TagState(tagged.revision, tagged.version)) is tagged
+            return tagged
 
-    first_tags = read()
-    assert read() is first_tags, "computed once"
+    first = read()
+    assert read() is first, "read once"
     (access,) = customer.read("/bankzugaenge")
     product = customer.access(access)["bankprodukte"][0]["id"]
     booking = next(booking for booking in customer.bookings(access, product) if float(booking["betrag"]) < 0)
@@ -82,7 +87,57 @@ def test_a_correction_is_seen_by_the_next_request(stack: Stack, customer: Custom
     assert answer.status_code == 200, answer.text
     with monkeypatch.context() as patch:
         patch.setattr(tag, "recognise", None)  # only the corrections are applied again
-        tags_after = read()
+        tags_after = read().bookings.select(tags.SERVED)
     assert tags_after.filter(pl.col("id") == booking["id"])["category"].to_list() == ["TRAVEL_ACCOMMODATION"]
     with stack.database.acting_for(customer.tenant.tenant_id, customer.user_id) as owner:
         assert tags.tagged_bookings(owner).bookings.select(tags.SERVED).equals(tags_after), "as computed from nothing"
+
+
+def test_requests_at_once_read_the_tags_once(stack: Stack, customer: Customer, monkeypatch: pytest.MonkeyPatch) -> None:
+    recent, reads = RecentTags(), []
+    read_bookings, both = ledger.whole, Barrier(2)
+
+    def counting(owner: Owner) -> pl.DataFrame:
+        reads.append(owner.user_id)
+        time.sleep(0.2)
+        return read_bookings(owner)
+
+    def read() -> TaggedBookings:
+        with stack.database.acting_for(customer.tenant.tenant_id, customer.user_id) as owner:
+            both.wait(30)
+            return tags.tagged_bookings(owner, recent)
+
+    monkeypatch.setattr(ledger, "whole", counting)
+    with ThreadPoolExecutor(2) as threads:
+        first, second = (task.result() for task in [threads.submit(read), threads.submit(read)])
+    assert first is second
+    assert reads == [customer.user_id]
+
+
+def test_bookings_of_an_access_that_has_expired_are_not_remembered(stack: Stack) -> None:
+    customer, recent = stack.tenant().customer(), RecentTags()
+    customer.connected("demo1")
+
+    def read() -> TaggedBookings:
+        with stack.database.acting_for(customer.tenant.tenant_id, customer.user_id) as owner:
+            return tags.tagged_bookings(owner, recent)
+
+    assert read().bookings.height > 0
+    stack.sql("UPDATE accesses SET expires_at = now() WHERE user_id = :user", user=customer.user_id)
+    assert read().bookings.is_empty()
+
+
+def test_tags_that_were_published_meanwhile_are_told_as_precomputed(stack: Stack) -> None:
+    customer, recent = stack.tenant().customer(), RecentTags()
+    customer.connected("demo1")
+    with stack.database.acting_for(customer.tenant.tenant_id, customer.user_id) as owner:
+        tagged = tags.tagged_bookings(owner, recent)
+    assert not tagged.precomputed
+    with stack.database.operating() as owner:
+        content = tags.encode(tagged.bookings)
+        new = results.NewResult(customer.user_id, tags.NAME, tagged.revision, content)
+        results.put(owner, tagged.version, [new])
+    with stack.database.acting_for(customer.tenant.tenant_id, customer.user_id) as owner:
+        ready = tags.tagged_bookings(owner, recent)
+    assert ready.precomputed
+    assert ready.bookings is tagged.bookings

@@ -347,6 +347,12 @@ def seconds_until_allowed(owner: Owner, access: Access, limit: int) -> int:
     return max(1, int(seconds)) if count >= limit else 0
 
 
+def count_expired(owner: Owner) -> int:
+    """How many accesses of the user have expired and are not deleted yet: nobody sees their bookings any more."""
+    expired = owner.rows(Access).with_only_columns(func.count()).where(Access.expires_at <= func.now())
+    return owner.session.scalar(expired) or 0
+
+
 def touch(owner: Owner, by: int = 1) -> None:
     """Raises the revision of the user: earlier results become stale."""
     owner.session.execute(TOUCH, {"tenant": owner.tenant, "user": owner.user_id, "by": by})

@@ -117,6 +117,12 @@ def find(owner: Owner, name: str, revision: int, knowledge: str) -> bytes | None
     return owner.session.scalar(statement.where(Result.name == name, Result.revision == revision, Result.knowledge == knowledge))
 
 
+def exists(owner: Owner, name: str, revision: int, knowledge: str) -> bool:
+    """Whether `find` finds a result."""
+    state = (Result.name == name, Result.revision == revision, Result.knowledge == knowledge)
+    return owner.session.scalar(owner.rows(Result).with_only_columns(Result.user_id).where(*state)) is not None
+
+
 def is_ready(owner: Owner, name: str, revision: int, knowledge: str, as_of: date) -> bool:
     """Whether the result of the user for this revision, knowledge and reference day is stored."""
     state = (Result.name == name, Result.revision == revision, Result.knowledge == knowledge, Result.as_of == as_of)
