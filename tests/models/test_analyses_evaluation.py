@@ -194,6 +194,46 @@ def test_the_best_forecast_knows_no_contract_that_begins_later() -> None:
     assert with_beginnings(flows).filter(contract_id=2)["begun_on"].to_list() == [date(2026, 7, 15)]
 
 
+@pytest.mark.parametrize("aggregate", ["INCOME", "EXPENSES"])
+def test_the_best_forecast_does_not_know_what_comes_by_chance_later(aggregate: str) -> None:
+    as_of = date(2026, 6, 30)
+    days = [date(2025 + number // 12, number % 12 + 1, 10) for number in range(22)]
+    cents = [10_000 if day <= as_of else 50_000 for day in days]
+    shape = {"user": "a", "aggregate": aggregate, "contract_id": None, "regular": None}
+    rows = [{**shape, "booked_on": day, "amount_cents": amount} for day, amount in zip(days, cents, strict=True)]
+    flows = pl.DataFrame(rows, schema_overrides={"contract_id": pl.UInt32, "regular": pl.Boolean})
+    assert expected_next_month(flows, no_contracts_end(flows), as_of)["best"].to_list() == [10_000]
+
+
+def test_the_best_forecast_of_income_says_the_middle_of_the_last_year() -> None:
+    days = [date(2023 + number // 12, number % 12 + 1, 10) for number in range(42)]
+    shape = {"user": "a", "aggregate": "INCOME", "contract_id": None, "regular": None}
+    latest = [0, 0, 90_000, 30_000, 20_000, 30_000, 20_000, 30_000, 20_000, 90_000, 90_000, 0]
+    amounts = [500_000] * 30 + latest
+    rows = [{**shape, "booked_on": day, "amount_cents": amount} for day, amount in zip(days, amounts, strict=True)]
+    flows = pl.DataFrame(rows, schema_overrides={"contract_id": pl.UInt32, "regular": pl.Boolean})
+    assert expected_next_month(flows, no_contracts_end(flows), date(2026, 6, 30))["best"].to_list() == [25_000]
+
+
+@pytest.mark.parametrize(
+    ("amounts", "expected"),
+    [
+        ([300_000, 310_000, 290_000, 305_000, 295_000, 301_000], 300_500),
+        ([300_000, 310_000, 290_000, 305_000, 301_000, 301_000], 330_000),
+        ([290_000, 295_000, 300_000, 301_000, 305_000, 310_000], 330_000),
+        ([310_000, 290_000, 305_000, 295_000, 301_000], 330_000),
+    ],
+    ids=["each differs", "two are equal", "it only rises", "too few"],
+)
+def test_the_best_forecast_knows_only_the_level_of_a_wage_that_always_differs(amounts: list[int], expected: int) -> None:
+    wage = {"user": "a", "aggregate": "INCOME", "contract_id": 1, "regular": True}
+    paid = [*amounts, 330_000]
+    days = [date(2026, 8 - len(paid) + number, 28) for number in range(len(paid))]
+    rows = [{**wage, "booked_on": day, "amount_cents": amount} for day, amount in zip(days, paid, strict=True)]
+    flows = pl.DataFrame(rows, schema_overrides={"contract_id": pl.UInt32})
+    assert expected_next_month(flows, no_contracts_end(flows), date(2026, 6, 30))["best"].to_list() == [expected]
+
+
 def no_contracts_end(flows: pl.DataFrame) -> pl.DataFrame:
     days = {"ended_on": pl.Date, "seen_on": pl.Date}
     return flows.clear().with_columns(pl.lit(None, kind).alias(name) for name, kind in days.items())
