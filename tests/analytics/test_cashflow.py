@@ -475,14 +475,15 @@ def test_a_benefit_granted_for_months_is_expected_after_its_first_payment(purpos
 def test_a_benefit_of_few_months_is_expected_though_its_day_moves(days: list[date], cents: list[int], coming: int) -> None:
     """On the first business day of April, May and June 2026 it comes 33 and then 28 days after the payment before."""
     columns = {"channel": "PUBLIC", "partner": "UNKNOWN", "counterparty_name": "Landkreis Balingen", "purpose": "Wohngeld"}
-    benefit = pl.concat([book([day], amount, "INCOME_OTHER", **columns) for day, amount in zip(days, cents, strict=True)])
-    row = prediction(pl.concat([salary(), benefit]), "INCOME_OTHER", "2026_M07")
+    parts = [book([day], amount, "INCOME_OTHER", **columns) for day, amount in zip(days, cents, strict=True)]
+    benefit = pl.concat(parts).with_columns(id=pl.format("benefit-{}", pl.int_range(pl.len())))
+    row = prediction(pl.concat([salary(), benefit]), "INCOME_OTHER", "2026_M07", date(2026, 6, 30))
     assert row.get("fixed", 0) == coming
 
 
 def test_child_benefit_is_expected_though_arrears_came_with_the_first_payment() -> None:
     columns = {"channel": "PUBLIC", "partner": "FAMILIENKASSE", "counterparty_name": "Familienkasse", "purpose": "Kindergeld"}
     days = [date(2026, 3, 18), date(2026, 4, 20), date(2026, 5, 19), date(2026, 6, 22)]
-    arrears = book([date(2026, 3, 19)], 51_800, "INCOME_STATE_FAMILY", **columns)
-    benefit = book(days, 25_900, "INCOME_STATE_FAMILY", **columns)
-    assert prediction(pl.concat([salary(), benefit, arrears]), "INCOME_STATE_FAMILY", "2026_M07")["fixed"] == 25_900
+    arrears = book([date(2026, 3, 19)], 51_800, "INCOME_STATE_FAMILY", **columns).with_columns(id=pl.lit("arrears"))
+    bookings = pl.concat([salary(), book(days, 25_900, "INCOME_STATE_FAMILY", **columns), arrears])
+    assert prediction(bookings, "INCOME_STATE_FAMILY", "2026_M07", date(2026, 6, 30))["fixed"] == 25_900
