@@ -113,7 +113,9 @@ def _spans(corpus: Corpus, disposable: pl.DataFrame, column: str) -> pl.DataFram
     )
     unseen_cents = unseen.group_by("user", "date_next").agg(unseen=pl.col("amount_cents").sum())
     incomes = corpus.users.select("income_cents", user=NAME)
-    usual = usual_cents_of_days(flows, TIME_BEFORE_SALARY.days - 1)
+    first_days = salaries.group_by("user").agg(until=pl.col("date_next").min() - TIME_BEFORE_SALARY)
+    earlier_flows = flows.join(first_days, on="user").filter(day <= pl.col("until"))
+    usual = usual_cents_of_days(earlier_flows, TIME_BEFORE_SALARY.days - 1)
     return (
         spans.join(incomes, on="user")
         .join(usual, on="user", how="left")
