@@ -118,7 +118,7 @@ def bookings_of(scene: Scene, contracts: pl.DataFrame, slots: pl.DataFrame) -> p
 
 def _in_final_order(scene: Scene, frame: pl.DataFrame) -> pl.DataFrame:
     """All bookings inside the users' histories in their final order, with their places among the user's and among all."""
-    start_day = pl.Series(scene.group.start).gather(frame["who"].cast(pl.UInt32))
+    start_day = pl.Series(scene.group.start)[frame["who"].cast(pl.UInt32)]
     frame = frame.filter((frame["day"] >= start_day) & (frame["day"] < scene.grid.end_day))
     order = (pl.col("who").cast(pl.Int64) * 8 + pl.col("account")) * 2**20 + pl.col("day")
     frame = frame.sort(order, "key", "copy")
@@ -152,7 +152,7 @@ def _acts(group: People, frame: pl.DataFrame) -> pl.DataFrame:
 def _formats(group: People, frame: pl.DataFrame) -> pl.Series:
     """The format of each booking's account."""
     accounts = pl.Series(group.formats.ravel().tolist(), dtype=pl.String)
-    return accounts.gather(frame.select((pl.col("who") * group.formats.shape[1] + pl.col("account")).cast(pl.UInt32)).to_series())
+    return accounts[frame.select((pl.col("who") * group.formats.shape[1] + pl.col("account")).cast(pl.UInt32)).to_series()]
 
 
 def _texts(acts: pl.DataFrame, seed: int) -> pl.DataFrame:
@@ -200,7 +200,7 @@ def _products(group: People) -> pl.DataFrame:
             "product": "u" + number + "-" + pl.Series(role).cast(pl.String),
             "category": pl.Series(np.array(PRODUCTS_BY_ROLE)[role], dtype=pl.String),
             "iban": pl.Series(ibans[who, role].tolist(), dtype=pl.String),
-            "owner_name": group.names["full"].gather(pl.Series(who, dtype=pl.UInt32)),
+            "owner_name": group.names["full"][pl.Series(who, dtype=pl.UInt32)],
             "balance_cents": pl.repeat(None, who.size, dtype=pl.Int64, eager=True),
         }
     )
@@ -219,8 +219,8 @@ def truth_of(scene: Scene, frame: pl.DataFrame) -> pl.DataFrame:
         freelancer=freelancer_item(),
         contract_id="contract",
         pair_id=pl.when(pl.col("pair").is_not_null()).then(pl.col("pair").rank("dense").over("who")).cast(pl.UInt32),
-        merchant_split=names.gather(frame["merchant_split"].cast(pl.UInt32)),
-        wording_split=names.gather(frame["wording_split"].cast(pl.UInt32)),
+        merchant_split=names[frame["merchant_split"].cast(pl.UInt32)],
+        wording_split=names[frame["wording_split"].cast(pl.UInt32)],
         format=_formats(scene.group, frame),
         future=pl.col("day") > scene.grid.as_of,
     )

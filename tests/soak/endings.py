@@ -40,7 +40,9 @@ HALF = {
         "GROUP BY user_id, payment_id, kind HAVING count(*) > 1) d"
     ),
 }
-RUNS = """query Runs { runsOrError(limit: 500) { ... on Runs { results { runId jobName status tags { key value } } } } }"""
+RUNS = """query Runs {
+  runsOrError(limit: 500) { ... on Runs { results { runId jobName status startTime updateTime tags { key value } } } }
+}"""
 ENDED = {"SUCCESS", "FAILURE", "CANCELED"}
 
 
@@ -131,10 +133,18 @@ def inspect_dagster(house: House, notes: Notes) -> None:
         return not stale and all(run["status"] in ENDED for run in _runs(house))
 
     quiet = _within(DAGSTER_SECONDS, fresh)
-    statuses = Counter(run["status"] for run in _runs(house))
-    notes.hold("Dagster comes to an end with fresh results", quiet, str(dict(statuses)))
+    last_runs = _runs(house)
+    statuses = Counter(run["status"] for run in last_runs)
+    under_way = [_age(run) for run in last_runs if run["status"] not in ENDED]
+    notes.hold("Dagster comes to an end with fresh results", quiet, f"{dict(statuses)} {', '.join(under_way)}".strip())
     notes.written["Dagster run"] += statuses["SUCCESS"]
     notes.unsure["Dagster run"] += statuses["FAILURE"]
+
+
+def _age(run: dict[str, Any]) -> str:
+    """A run that has not ended: its status, and how many seconds ago it began and told something last."""
+    seconds = [f"{time.time() - run[name]:.0f} s" if run.get(name) else "never" for name in ("startTime", "updateTime")]
+    return f"{run.get('runId', '')[:8]} {run['status']}: began {seconds[0]}, told something {seconds[1]} ago"
 
 
 def _runs(house: House) -> list[dict[str, Any]]:

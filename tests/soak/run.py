@@ -5,6 +5,7 @@ import analytics  # noqa: F401, I001  before Polars
 import logging
 import random
 import secrets
+import shutil
 import sys
 import time
 from collections.abc import Sequence
@@ -35,6 +36,8 @@ from warehouse.secrets import certificates
 from warehouse.stores.provisioning import create_tenant
 
 RESULTS = Path(__file__).resolve().parents[2] / "bench" / "soak.json"
+LOGS = RESULTS.with_name("soak-logs")
+"""The logs of a soak in which something did not hold."""
 CUSTOMERS = 4
 BANKS = ("test_transfer_late_0.5", "test_transfer_slow_0.5")
 console = Console()
@@ -115,7 +118,10 @@ def _soak(seconds: float, every: float, seed: int, disk_mebibytes: int) -> repor
             "seed": seed,
             "machine": machine.facts(None, fixed_addresses=False),
         }
-        return report.Soaked(notes, killer.kills, watch.lives(), places, house.restarts, facts)
+        soaked = report.Soaked(notes, killer.kills, watch.lives(), places, house.restarts, facts)
+        if not soaked.holds:
+            shutil.copytree(house.home / "logs", LOGS, dirs_exist_ok=True)
+        return soaked
 
 
 def _load(house: House, notes: Notes, seed: int, receiver: Receiver, hanging: HangingReceiver) -> Load:

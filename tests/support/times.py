@@ -2,10 +2,13 @@
 
 A line of tab-separated numbers for each file of tests: seconds by the clock, in setup, in calls, and processor seconds
 of the test process with all processes that it has started, also those that have left their parent, as PostgreSQL does.
+
+It refuses to measure where Python may not keep what it has compiled: each process would compile all that it loads.
 """
 
 import ctypes
 import os
+import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator
@@ -33,6 +36,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--times"):
+        if sys.dont_write_bytecode:
+            raise pytest.UsageError(
+                "unset PYTHONDONTWRITEBYTECODE: with it, each process compiles all that it loads"
+            )
         config.pluginmanager.register(Watch(Path(config.getoption("--times"))))
 
 

@@ -72,7 +72,7 @@ def accounts(bank: Ints, keys: Keys) -> tuple[pl.Series, pl.Series]:
     frame = pl.DataFrame({"check": check, "code": code, "number": number}).select(
         iban=pl.concat_str(pl.lit("DE"), _digits("check", 2), pl.col("code").cast(pl.String), _digits("number", 10))
     )
-    return frame["iban"], all_banks()["bic"].gather(pl.Series(bank, dtype=pl.UInt32))
+    return frame["iban"], all_banks()["bic"][pl.Series(bank, dtype=pl.UInt32)]
 
 
 def creditor_ids(keys: Keys) -> pl.Series:

@@ -53,8 +53,10 @@ bookings."""
 
 def draft(frame: pl.DataFrame) -> pl.DataFrame:
     """The frame with all columns of a draft."""
-    missing = [pl.lit(default, dtype).alias(name) for name, (dtype, default) in DRAFT.items() if name not in frame.columns]
-    frame = frame.with_columns(missing)
-    if "value" in frame.columns and frame["value"].null_count() == frame.height:
-        frame = frame.with_columns(value="day")
-    return frame.select(pl.col(name).cast(dtype) for name, (dtype, _) in DRAFT.items())
+    sources = {name: name for name in frame.columns}
+    if "value" not in sources or frame["value"].null_count() == frame.height:
+        sources["value"] = "day"
+    return frame.select(
+        (pl.col(sources[name]).cast(dtype) if name in sources else pl.lit(default, dtype)).alias(name)
+        for name, (dtype, default) in DRAFT.items()
+    )

@@ -1,6 +1,7 @@
 """The simulator's own lists (merchants, trades, parties, names, wordings) and the split of every entry."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
@@ -33,6 +34,11 @@ class WeightedList:
     @cached_property
     def splits(self) -> NDArray[np.uint8]:
         return self.frame["split"].to_numpy()
+
+    @cached_property
+    def is_pattern(self) -> NDArray[np.bool_]:
+        """Whether a `name` has slots that each booking or user fills."""
+        return self.frame["name"].str.contains("{", literal=True).to_numpy()
 
     def pick(self, chances: Floats) -> Ints:
         """Positions in the frame."""
@@ -213,24 +219,26 @@ class AllowedLists:
     def _pools(self) -> dict[tuple[str, str], WeightedList]:
         return {}
 
-    def _pool(self, kind: str, name: str, frame: pl.DataFrame) -> WeightedList:
+    def _pool(self, kind: str, name: str, make: Callable[[], pl.DataFrame]) -> WeightedList:
+        """The entries of a sort; `make` is called for the first one who asks."""
         key = (kind, name)
         if key not in self._pools:
+            frame = make()
             if frame.is_empty():
                 raise LookupError(f"no {kind} {name}")
             self._pools[key] = WeightedList(frame).limited(self.codes)
         return self._pools[key]
 
     def wording(self, kind: str) -> WeightedList:
-        return self._pool("wording", kind, wordings().filter(pl.col("kind") == kind))
+        return self._pool("wording", kind, lambda: wordings().filter(pl.col("kind") == kind))
 
     def party(self, pool: str) -> WeightedList:
-        return self._pool("party", pool, parties().filter(pl.col("pool") == pool))
+        return self._pool("party", pool, lambda: parties().filter(pl.col("pool") == pool))
 
     def shop(self, category: str, source: str, only: str = "", match: str = "") -> WeightedList:
         """Shops of a sort, by their `position` among all. `match` is ignored where no allowed shop fits it."""
-        name = f"{category} {source} {only} {match}"
-        if ("shop", name) not in self._pools:
+
+        def make() -> pl.DataFrame:
             frame = shops().with_row_index("position")
             frame = frame.filter((pl.col("category") == category) if category else True, pl.col("source") == source)
             allowed = frame.filter(pl.col("split").is_in(self.codes))
@@ -239,8 +247,9 @@ class AllowedLists:
                 pl.Series([re.search(match, text) is not None for text in exact["name"].to_list()], dtype=pl.Boolean)
             )
             best = exact if exact.height else allowed if allowed.height else frame
-            self._pool("shop", name, best.select("position", "weight", "split"))
-        return self._pools["shop", name]
+            return best.select("position", "weight", "split")
+
+        return self._pool("shop", f"{category} {source} {only} {match}", make)
 
     def some_split(self, chances: Floats) -> NDArray[np.uint8]:
         """A split for each made-up name, by the shares of the allowed splits."""
@@ -258,7 +267,7 @@ class AllowedLists:
             where = splits == code
             if of_split.size and where.any():
                 positions[where] = of_split[weighted(chances[where], frame["weight"].to_numpy()[of_split])]
-        return frame["text"].gather(pl.Series(positions, dtype=pl.UInt32))
+        return frame["text"][pl.Series(positions, dtype=pl.UInt32)]
 
     def town(self, keys: Keys, splits: NDArray[np.uint8]) -> Ints:
         """Positions in `towns()`, each of its split."""
@@ -289,14 +298,14 @@ def fill_names(
     own_keys, split = keys[where.to_numpy()], splits[where.to_numpy()]
     frame = pl.DataFrame(
         {
-            "p": patterns.gather(where),
-            "O": town.gather(where),
+            "p": patterns[where],
+            "O": town[where],
             "N": lists.name("surname", own_keys, split),
             "V": lists.name("female", own_keys, split).zip_with(
                 pl.Series(uniform(own_keys, "woman") < 0.5), lists.name("male", own_keys, split)
             ),
             "S": lists.name("street", own_keys, split),
-            "W": _house_words(lists, own_keys, split, words.gather(where)),
+            "W": _house_words(lists, own_keys, split, words[where]),
             "M": lists.name("surname", hashed(own_keys, "second surname"), split),
         }
     )

@@ -226,7 +226,7 @@ def _other_legs(scene: Scene, back: pl.DataFrame) -> pl.DataFrame:
         via=pl.lit(None, pl.String),
         original=pl.lit(None, pl.Int64),
         currency=pl.lit(None, pl.String),
-        wording=pool.frame["number"].gather(pl.Series(picks, dtype=pl.UInt32)),
+        wording=pool.frame["number"][pl.Series(picks, dtype=pl.UInt32)],
         wording_split=pl.Series(pool.splits[picks], dtype=pl.UInt8),
     )
     return legs.filter(pl.col("day") < scene.grid.end_day)

@@ -74,7 +74,7 @@ def _of_contract(scene: Scene, contracts: pl.DataFrame, wording: str, day: Ints,
         day=pl.Series(scene.grid.forward(day)),
         key=pl.Series(key),
         cents=pl.Series(amount),
-        wording=pool.frame["number"].gather(pl.Series(picks, dtype=pl.UInt32)),
+        wording=pool.frame["number"][pl.Series(picks, dtype=pl.UInt32)],
         wording_split=pl.Series(pool.splits[picks], dtype=pl.UInt8),
         kind=pl.lit("TRANSFER"),
     )

@@ -98,20 +98,20 @@ def _legs(
     wallet = WALLET in (source, target)
     facts = {
         "number": pl.Series(hashed(scene.group.key[who], f"own {source}-{target}")),
-        "wording": pool.frame["number"].gather(pl.Series(picks, dtype=pl.UInt32)),
+        "wording": pool.frame["number"][pl.Series(picks, dtype=pl.UInt32)],
         "wording_split": pl.Series(pool.splits[picks], dtype=pl.UInt8),
         "merchant_split": pl.Series(scene.group.split[who], dtype=pl.UInt8),
         "pair": pl.Series(hashed(key, "pair")),
         "category": pl.Series([item]).new_from_index(0, who.size),
-        "party": scene.group.names["full"].gather(user_rows),
+        "party": scene.group.names["full"][user_rows],
     }
     out = frame.with_columns(
         **facts,
         cents=pl.Series(-amount),
         account=pl.lit(source, pl.UInt8),
         kind=pl.lit("INTERNAL" if source == WALLET else kind if not wallet else "DIRECTDEBIT"),
-        iban=scene.group.ibans[f"iban{target}"].gather(user_rows),
-        bic=scene.group.ibans[f"bic{target}"].gather(user_rows),
+        iban=scene.group.ibans[f"iban{target}"][user_rows],
+        bic=scene.group.ibans[f"bic{target}"][user_rows],
     )
     into = frame.with_columns(
         **facts,
@@ -128,8 +128,8 @@ def _legs(
             if kind == "STANDINGORDER"
             else "TRANSFER"
         ),
-        iban=scene.group.ibans[f"iban{source}"].gather(user_rows),
-        bic=scene.group.ibans[f"bic{source}"].gather(user_rows),
+        iban=scene.group.ibans[f"iban{source}"][user_rows],
+        bic=scene.group.ibans[f"bic{source}"][user_rows],
     )
     if target == LOAN:  # a payment of a loan leaves the household
         out = out.with_columns(effective=pl.lit("BANKFINANCE_CREDITPAYMENT"))
@@ -149,7 +149,7 @@ def _elsewhere(scene: Scene) -> list[pl.DataFrame]:
         frame = by_month(scene, name, mean, who)
         amount = round_to(lognormal(frame["key"].to_numpy(), "own amount", 30, 700), 10)
         users = frame["who"].to_numpy()
-        owner = scene.group.names["full"].gather(frame["who"].cast(pl.UInt32))
+        owner = scene.group.names["full"][frame["who"].cast(pl.UInt32)]
         key = hashed(scene.group.key[users], "elsewhere")
         iban, bic = banks.accounts(banks.of_format(np.full(users.size, "commerzbank"), key), key)
         facts = {"party": owner, "iban": iban, "bic": bic, "merchant_split": pl.Series(scene.group.split[users], dtype=pl.UInt8)}
@@ -187,7 +187,7 @@ def settlements_of_cards(scene: Scene, rows: pl.DataFrame) -> list[pl.DataFrame]
     picks = pool.pick(uniform(scene.group.key[who], "card wording"))
     facts = {
         "number": pl.Series(hashed(scene.group.key[who], "card")),
-        "wording": pool.frame["number"].gather(pl.Series(picks, dtype=pl.UInt32)),
+        "wording": pool.frame["number"][pl.Series(picks, dtype=pl.UInt32)],
         "wording_split": pl.Series(pool.splits[picks], dtype=pl.UInt8),
         "merchant_split": pl.Series(scene.group.split[who], dtype=pl.UInt8),
         "pair": pl.Series(hashed(key, "pair")),
@@ -197,7 +197,7 @@ def settlements_of_cards(scene: Scene, rows: pl.DataFrame) -> list[pl.DataFrame]
     }
     out = frame.with_columns(**facts, account=pl.lit(CURRENT, pl.UInt8))
     into = frame.with_columns(
-        **{**facts, "party": scene.group.names["full"].gather(pl.Series(who, dtype=pl.UInt32))},
+        **{**facts, "party": scene.group.names["full"][pl.Series(who, dtype=pl.UInt32)]},
         account=pl.lit(CARD, pl.UInt8),
     ).with_columns(cents=-pl.col("cents"), key=pl.Series(hashed(key, "other leg")))
     return [draft(out.drop("month")), draft(into.drop("month"))]

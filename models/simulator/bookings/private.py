@@ -78,7 +78,7 @@ def _withdrawals(
 ) -> pl.DataFrame:
     key = frame["key"].to_numpy()
     amount = round_to(lognormal(key, "cash", low, high), 10)
-    town = scene.group.names["town"].gather(frame["who"].cast(pl.UInt32))
+    town = scene.group.names["town"][frame["who"].cast(pl.UInt32)]
     minute = pl.Series((480 + 780 * uniform(key, "minute")).astype(np.int64))
     account = main_account(scene, frame)
     frame = frame.with_columns(cents=pl.Series(-amount))

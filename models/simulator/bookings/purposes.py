@@ -34,7 +34,7 @@ class Wordings:
         return self.frame[name].to_numpy()
 
     def name(self, column: str) -> pl.Series:
-        return self.group.names[column].gather(pl.Series(self.who, dtype=pl.UInt32))
+        return self.group.names[column][pl.Series(self.who, dtype=pl.UInt32)]
 
 
 def purposes(frame: pl.DataFrame, group: People) -> pl.Series:
@@ -55,27 +55,32 @@ def _fill(text: str, lines: Wordings) -> pl.Series:
     pieces = SLOT.split(text)
     if len(pieces) == 1:
         return pl.Series("purpose", [text], dtype=pl.String).new_from_index(0, lines.frame.height)
-    columns = [
-        pl.lit(piece) if place % 2 == 0 else _slot(piece, lines).alias(f"s{place}") for place, piece in enumerate(pieces) if piece
+    slots = {f"s{place}": piece for place, piece in enumerate(pieces) if place % 2}
+    values = pl.DataFrame({column: _slot(name, lines) for column, name in slots.items()})
+    order = [
+        _slot_text(f"s{place}", piece) if place % 2 else pl.lit(piece) for place, piece in enumerate(pieces) if place % 2 or piece
     ]
-    values = pl.DataFrame([column for column in columns if isinstance(column, pl.Series)])
-    order = [pl.col(column.name) if isinstance(column, pl.Series) else column for column in columns]
     return values.select(purpose=pl.concat_str(order)).to_series()
 
 
 def _slot(name: str, lines: Wordings) -> pl.Series:
+    """The values of a slot: texts, or the numbers of which `_slot_text` makes texts."""
     if name[0].isupper():
         return _code(name[0], int(name[1:]), lines)
     return SLOTS[name](lines)
+
+
+def _slot_text(column: str, name: str) -> pl.Expr:
+    """The texts of a slot: numbers with all their digits."""
+    text = pl.col(column).cast(pl.String)
+    return text.str.zfill(int(name[1:])) if name[0].isupper() and name[0] != "A" else text
 
 
 def _code(letter: str, length: int, lines: Wordings) -> pl.Series:
     """Numbers: V and K are a contract's own, R and S differ from booking to booking, A is letters."""
     source = lines.keys("number" if letter in "VKA" else "key")
     bits = hashed(source, f"digits {letter}{length if letter == 'V' else ''}")
-    if letter == "A":
-        return _letters(bits, length)
-    return pl.Series(bits % np.uint64(10**length)).cast(pl.String).str.zfill(length)
+    return _letters(bits, length) if letter == "A" else pl.Series(bits % np.uint64(10**length))
 
 
 def _letters(bits: Keys, length: int) -> pl.Series:
@@ -96,7 +101,7 @@ def _day_texts(pattern: str) -> tuple[int, pl.Series]:
 def day_text(days: Ints, pattern: str) -> pl.Series:
     """Days as texts."""
     first, texts = _day_texts(pattern)
-    return texts.gather(pl.Series(days - first, dtype=pl.UInt32))
+    return texts[pl.Series(days - first, dtype=pl.UInt32)]
 
 
 def _dated(column: str, pattern: str) -> Callable[[Wordings], pl.Series]:
@@ -105,12 +110,12 @@ def _dated(column: str, pattern: str) -> Callable[[Wordings], pl.Series]:
 
 def _months(lines: Wordings) -> pl.Series:
     month = lines.days("from_day").astype("datetime64[D]").astype("datetime64[M]").astype(np.int64) % 12
-    return pl.Series(MONTHS, dtype=pl.String).gather(pl.Series(month, dtype=pl.UInt32))
+    return pl.Series(MONTHS, dtype=pl.String)[pl.Series(month, dtype=pl.UInt32)]
 
 
 def _quarter(lines: Wordings) -> pl.Series:
     month = lines.days("from_day").astype("datetime64[D]").astype("datetime64[M]").astype(np.int64) % 12
-    return pl.Series(["Q1", "Q2", "Q3", "Q4"]).gather(pl.Series(month // 3, dtype=pl.UInt32))
+    return pl.Series(["Q1", "Q2", "Q3", "Q4"])[pl.Series(month // 3, dtype=pl.UInt32)]
 
 
 def _semester(lines: Wordings) -> pl.Series:
@@ -127,7 +132,7 @@ def _semester(lines: Wordings) -> pl.Series:
 
 def _per_year(lines: Wordings) -> pl.Series:
     length = lines.days("to_day") - lines.days("from_day")
-    return pl.Series(list(PAYMENT_INTERVALS.values())).gather(pl.Series(np.searchsorted([45, 120, 220], length), dtype=pl.UInt32))
+    return pl.Series(list(PAYMENT_INTERVALS.values()))[pl.Series(np.searchsorted([45, 120, 220], length), dtype=pl.UInt32)]
 
 
 def _street(lines: Wordings) -> pl.Series:
@@ -142,7 +147,7 @@ def _plate(lines: Wordings) -> pl.Series:
     """A number plate; a user has one car at a time."""
     keys = lines.group.key[lines.who]
     towns = names("plate")["text"]
-    town = towns.gather(pl.Series(whole(keys, "plate town", 0, len(towns) - 1), dtype=pl.UInt32))
+    town = towns[pl.Series(whole(keys, "plate town", 0, len(towns) - 1), dtype=pl.UInt32)]
     return town + "-" + _letters(hashed(keys, "plate"), 2) + " " + pl.Series(whole(keys, "plate number", 1, 9999)).cast(pl.String)
 
 
@@ -195,8 +200,8 @@ SLOTS: dict[str, Callable[[Wordings], pl.Series]] = {
     "ort": lambda lines: lines.name("town"),
     "kfz": _plate,
     "wort": lambda lines: lines.frame["word"],
-    "n": lambda lines: lines.frame["n"].cast(pl.String),
-    "of": lambda lines: lines.frame["of"].cast(pl.String),
+    "n": lambda lines: lines.frame["n"],
+    "of": lambda lines: lines.frame["of"],
     "zins": _interest,
     "tilgung": _principal,
 }

@@ -34,13 +34,14 @@ def singles(
         return draft(frame.with_columns(category=pl.lit(category)))
     who, key = frame["who"].to_numpy(), frame["key"].to_numpy()
     partner = frame["partner"].to_numpy() if "partner" in frame.columns else key
-    frame = frame.with_columns(_parties(scene, who, partner, pool))
+    columns: dict[str, Fact] = {"category": category, **_parties(scene, who, partner, pool).to_dict()}
     if wording:
-        frame = frame.with_columns(_wordings(scene, _wording_chances(key, partner), wording, category, frame["cents"].to_numpy()))
-    else:
-        frame = frame.with_columns(category=pl.lit(category))
-    columns = {name: value if isinstance(value, pl.Series) else pl.lit(value) for name, value in facts.items()}
-    return draft(frame.with_columns(**columns))
+        cents = frame["cents"].to_numpy()
+        columns |= _wordings(scene, _wording_chances(key, partner), wording, category, cents).to_dict()
+    columns |= facts
+    return draft(
+        frame.with_columns(**{name: value if isinstance(value, pl.Series) else pl.lit(value) for name, value in columns.items()})
+    )
 
 
 def with_steady(scene: Scene, frame: pl.DataFrame, name: str, count: int) -> pl.DataFrame:
@@ -55,7 +56,7 @@ def _parties(scene: Scene, who: Ints, keys: Keys, name: str) -> pl.DataFrame:
     entry = pool.frame[pl.Series(picks, dtype=pl.UInt32)]
     split = pool.splits[picks]
     town = scene.group.towns_by_split[who, split]
-    local = entry["name"].str.contains("{", literal=True).to_numpy()
+    local = pool.is_pattern[picks]
     private = (entry["scope"] == "own").to_numpy() | (entry["scope"] == "bank").to_numpy()
     base = pool.frame["number"].to_numpy()[picks]
     number = np.where(
@@ -77,10 +78,10 @@ def _wording_chances(key: Keys, partner: Keys) -> Floats:
 def _wordings(scene: Scene, chances: Floats, kind: str, category: str, cents: Ints) -> pl.DataFrame:
     pool = scene.lists.wording(kind)
     picks = pool.pick(chances)
-    own_category = wordings()["category"].gather(pool.frame["number"].gather(pl.Series(picks, dtype=pl.UInt32)) - 1)
+    own_category = wordings()["category"][pool.frame["number"][pl.Series(picks, dtype=pl.UInt32)] - 1]
     frame = pl.DataFrame(
         {
-            "wording": pool.frame["number"].gather(pl.Series(picks, dtype=pl.UInt32)),
+            "wording": pool.frame["number"][pl.Series(picks, dtype=pl.UInt32)],
             "wording_split": pool.splits[picks],
             "said": own_category,
             "out": cents < 0,
@@ -105,10 +106,7 @@ def by_month(scene: Scene, name: str, means: Floats | float, who: NDArray[np.boo
     day = scene.grid.month_starts[month] + (uniform(key, "day of month") * np.diff(scene.grid.month_starts)[month]).astype(
         np.int64
     )
-    return _inside(
-        scene,
-        pl.DataFrame({"who": users[place // max(months.size, 1)], "day": scene.grid.forward(day), "key": key, "month": month}),
-    )
+    return _inside(scene, users[place // max(months.size, 1)], scene.grid.forward(day), key, month)
 
 
 def on_rule(scene: Scene, name: str, who: NDArray[np.bool_], rule: str, months: NDArray[np.integer]) -> pl.DataFrame:
@@ -116,9 +114,7 @@ def on_rule(scene: Scene, name: str, who: NDArray[np.bool_], rule: str, months: 
     users = np.flatnonzero(who)
     row, column = np.repeat(np.arange(users.size), months.size), np.tile(months, users.size)
     key = hashed(scene.group.key[users[row]], f"single {name}", scene.grid.first_month + column)
-    return _inside(
-        scene, pl.DataFrame({"who": users[row], "day": scene.grid.rule_dates(rule)[column], "key": key, "month": column})
-    )
+    return _inside(scene, users[row], scene.grid.rule_dates(rule)[column], key, column)
 
 
 def on_days(scene: Scene, name: str, days: NDArray[np.integer], slot: int = 0) -> pl.DataFrame:
@@ -126,13 +122,16 @@ def on_days(scene: Scene, name: str, days: NDArray[np.integer], slot: int = 0) -
     users = np.flatnonzero(days < scene.grid.end_day)
     key = hashed(scene.group.key[users], f"single {name}", slot)
     day = scene.grid.forward(days[users])
-    return _inside(scene, pl.DataFrame({"who": users, "day": day, "key": key, "month": scene.grid.month_of(day)}))
+    return _inside(scene, users, day, key, scene.grid.month_of(day))
 
 
-def _inside(scene: Scene, frame: pl.DataFrame) -> pl.DataFrame:
-    day, who = frame["day"].to_numpy(), frame["who"].to_numpy()
-    return frame.filter(pl.Series((day >= scene.group.start[who]) & (day < scene.grid.end_day))).with_columns(
-        pl.col("who").cast(pl.Int32), pl.col("day").cast(pl.Int32)
+def _inside(
+    scene: Scene, who: NDArray[np.integer], day: NDArray[np.integer], key: Keys, month: NDArray[np.integer]
+) -> pl.DataFrame:
+    """The frame of these columns, without days outside the users' histories."""
+    rows = (day >= scene.group.start[who]) & (day < scene.grid.end_day)
+    return pl.DataFrame(
+        {"who": who[rows].astype(np.int32), "day": day[rows].astype(np.int32), "key": key[rows], "month": month[rows]}
     )
 
 

@@ -187,15 +187,15 @@ def _wording(scene: Scene, template: Template, key: Keys) -> tuple[pl.Series, pl
             )
         ).limited(scene.lists.codes)
         word_picks = words.pick(uniform(key, "word"))
-        word = words.frame["text"].gather(pl.Series(word_picks, dtype=pl.UInt32))
+        word = words.frame["text"][pl.Series(word_picks, dtype=pl.UInt32)]
         split = np.maximum(split, words.splits[word_picks])
-    return pool.frame["number"].gather(pl.Series(picks, dtype=pl.UInt32)), word, pl.Series(split, dtype=pl.UInt8)
+    return pool.frame["number"][pl.Series(picks, dtype=pl.UInt32)], word, pl.Series(split, dtype=pl.UInt8)
 
 
 def _party_numbers(party: WeightedList, picks: Ints, scene: Scene, who: Ints, key: Keys, entry: pl.DataFrame) -> Keys:
     """A number for each counterparty: one per brand, one per town for local businesses, one per contract for private people."""
     base = party.frame["number"].to_numpy()[picks]
-    local = entry["name"].str.contains("{", literal=True).to_numpy()
+    local = party.is_pattern[picks]
     private = entry["scope"].to_numpy() == "own"
     place = scene.group.towns_by_split[who, party.splits[picks]]
     of_town = hashed(base, "branch of town", place * 4 + whole(scene.group.key[who], "which of town", 0, 2))
@@ -226,7 +226,7 @@ def _euros(
 
 def _with_price_lists(prices: pl.Series, key: Keys, amount: Floats) -> Floats:
     """The amounts, from the provider's price list where it has one."""
-    price_lists = {text: np.array([float(part) for part in text.split("|")]) for text in prices.unique().to_list() if text}
+    price_lists = {text: np.array([float(part) for part in text.split("|")]) for text in set(prices) if text}
     if not price_lists:
         return amount
     chances = uniform(key, "price")

@@ -40,7 +40,7 @@ def with_counterparties(scene: Scene, contracts: pl.DataFrame) -> pl.DataFrame:
     """The contracts with names and accounts of their counterparties, and with the truth about them."""
     who = contracts["who"].to_numpy()
     split = contracts["merchant_split"].to_numpy()
-    pool = pl.Series([template.pool for template in templates()]).gather(contracts["template"].cast(pl.UInt32))
+    pool = pl.Series([template.pool for template in templates()])[contracts["template"].cast(pl.UInt32)]
     names = scene.group.names[pl.Series(who, dtype=pl.UInt32)]
     pattern = _family_names(contracts["party"], pool, names)
     number = contracts["party_number"].to_numpy()

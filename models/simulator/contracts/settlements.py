@@ -97,7 +97,7 @@ def _rows(
         regular=pl.lit(False),
         from_day=pl.Series(day - 200),
         to_day=pl.Series(day),
-        wording=pool.frame["number"].gather(pl.Series(picks, dtype=pl.UInt32)),
+        wording=pool.frame["number"][pl.Series(picks, dtype=pl.UInt32)],
         wording_split=pl.Series(pool.splits[picks], dtype=pl.UInt8),
     )
     debit = kind == "DIRECTDEBIT"

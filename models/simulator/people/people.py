@@ -224,4 +224,4 @@ def _ibans(key: Keys, formats: NDArray[np.object_]) -> pl.DataFrame:
 
 def town_names(positions: Ints) -> pl.Series:
     """Names of towns by position."""
-    return towns()["town"].gather(pl.Series(positions, dtype=pl.UInt32))
+    return towns()["town"][pl.Series(positions, dtype=pl.UInt32)]

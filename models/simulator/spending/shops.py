@@ -141,7 +141,7 @@ def kinds_of_wordings() -> list[str]:
 
 def _kinds(shop: pl.DataFrame, habit: Ints, card: Flags, invoice: Flags) -> pl.Series:
     """The kind of purpose: card lines have none of their own, invoices and orders do."""
-    of_habit = pl.Series([each.wording for each in habits()]).gather(pl.Series(habit, dtype=pl.UInt32))
+    of_habit = pl.Series([each.wording for each in habits()])[pl.Series(habit, dtype=pl.UInt32)]
     default = pl.when(pl.Series(invoice)).then(pl.lit("invoice")).otherwise(pl.lit("order"))
     kind = pl.when(of_habit != "").then(of_habit).when(shop["wording"] != "").then(shop["wording"]).otherwise(default)
     numbers = {name: place for place, name in enumerate(kinds_of_wordings())}

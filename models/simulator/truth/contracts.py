@@ -108,8 +108,8 @@ def _statistics(bookings: pl.DataFrame) -> pl.DataFrame:
 
 def _coming(scene: Scene, contracts: pl.DataFrame, slots: pl.DataFrame) -> pl.DataFrame:
     """Next date and amount, and the last date of contracts that end within sight."""
-    contract = contracts["contract"].gather(slots["contract_row"].cast(pl.UInt32))
-    end = contracts["end"].gather(slots["contract_row"].cast(pl.UInt32))
+    contract = contracts["contract"][slots["contract_row"].cast(pl.UInt32)]
+    end = contracts["end"][slots["contract_row"].cast(pl.UInt32)]
     due = slots.select("day", "cents").with_columns(contract=contract, end=end).sort("day")
     later = due.filter(pl.col("day") > scene.grid.as_of)
     after = later.group_by("contract").agg(next_day=pl.col("day").first(), next_cents=pl.col("cents").first())

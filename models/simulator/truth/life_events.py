@@ -80,7 +80,7 @@ def _runs(scene: Scene, contracts: pl.DataFrame, rows: pl.DataFrame) -> pl.DataF
         .then(pl.col("period") * MONTH_DAYS)
         .otherwise((pl.col("period") - WEEKLY_PERIODS) * 7)
     )
-    started = pl.Series(scene.group.start).gather(runs["who"].cast(pl.UInt32))
+    started = pl.Series(scene.group.start)[runs["who"].cast(pl.UInt32)]
     return runs.with_columns(length=days, started=started, turn=pl.col("contract") % 8).with_columns(
         new=pl.col("first") >= pl.col("started") + pl.max_horizontal(pl.lit(float(NEW_DAYS)), pl.col("length") * NEW_PERIODS),
         over=pl.col("end") < scene.grid.end_day,

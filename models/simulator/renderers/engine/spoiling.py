@@ -32,8 +32,11 @@ _PRIVATE = {pair: chr(0xE000 + number) for number, pair in enumerate(_PAIRS)}
 
 def change_rows(text: pl.Series, rows: pl.Series, change: Callable[[pl.Series], pl.Series]) -> pl.Series:
     """The texts, changed in some rows only: to find them is much cheaper than to replace everywhere."""
-    places = rows.arg_true()
-    return text.clone().scatter(places, change(text.gather(places))) if places.len() else text
+    return _change_places(text, rows.arg_true(), change)
+
+
+def _change_places(text: pl.Series, places: pl.Series, change: Callable[[pl.Series], pl.Series]) -> pl.Series:
+    return text.clone().scatter(places, change(text[places])) if places.len() else text
 
 
 def expand(text: pl.Series) -> pl.Series:
@@ -55,9 +58,12 @@ def spoil(rows: pl.DataFrame, words: Iterable[str]) -> pl.DataFrame:
     """The rows with the umlauts of words lost (column `loss`) and their letters in capitals (column `upper`)."""
     for loss in Loss:
         for upper in (False, True):
-            spoilt = (rows["loss"] == loss) & (rows["upper"] == upper) & (upper or loss != Loss.NONE)
-            way = partial(_spoil, loss=loss, upper=upper)
-            rows = rows.with_columns(change_rows(rows[word], spoilt, way) for word in words)
+            if loss == Loss.NONE and not upper:
+                continue
+            places = ((rows["loss"] == loss) & (rows["upper"] == upper)).arg_true()
+            if places.len():
+                way = partial(_spoil, loss=loss, upper=upper)
+                rows = rows.with_columns(_change_places(rows[word], places, way) for word in words)
     return rows
 
 
