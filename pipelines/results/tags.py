@@ -171,7 +171,7 @@ class TaggedBookings:
 
 
 @dataclass(frozen=True)
-class TagState:
+class TaggedState:
     """What the tagged bookings of a user depend on: the revision of the data, the version of the tagger, and how many accesses
     have expired, whose bookings are no longer read.
     """
@@ -192,7 +192,7 @@ class RecentTags:
 
     def __init__(self, max_rows: int = MAX_RECENT_ROWS) -> None:
         self._max_rows = max_rows
-        self._tagged: dict[UUID, tuple[TagState, TaggedBookings]] = {}
+        self._tagged: dict[UUID, tuple[TaggedState, TaggedBookings]] = {}
         self._uncorrected: dict[UUID, tuple[tuple[bytes, str], pl.DataFrame]] = {}
         self._lock = threading.Lock()
         self._turns = [threading.Lock() for _ in range(TURNS)]
@@ -201,13 +201,13 @@ class RecentTags:
         """What to hold while the tags of a user are read: parallel requests of a page then read them once."""
         return self._turns[user.int % TURNS]
 
-    def find(self, user: UUID, state: TagState) -> TaggedBookings | None:
+    def find(self, user: UUID, state: TaggedState) -> TaggedBookings | None:
         """The tagged bookings of a user, if they are of this state."""
         with self._lock:
             remembered_state, tagged = self._tagged.get(user, (None, None))
             return tagged if remembered_state == state else None
 
-    def put(self, user: UUID, state: TagState, tagged: TaggedBookings) -> None:
+    def put(self, user: UUID, state: TaggedState, tagged: TaggedBookings) -> None:
         """Remembers the tagged bookings of a user, and forgets the oldest of others if they are too many rows."""
         with self._lock:
             self._tagged.pop(user, None)
@@ -244,7 +244,7 @@ def tagged_bookings(owner: Owner, recent: RecentTags | None = None) -> TaggedBoo
     revision = revisions.user_state(owner).revision
     if recent is None or user is None:
         return _tagged_bookings(owner, revision, current_tagger, None)
-    state = TagState(revision, current_tagger.version, accesses.count_expired(owner))
+    state = TaggedState(revision, current_tagger.version, accesses.count_expired(owner))
     with recent.turn(user):
         tagged = recent.find(user, state)
         if tagged is None:

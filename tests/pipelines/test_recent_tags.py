@@ -10,7 +10,7 @@ import pytest
 
 from analytics.tagging import tag
 from pipelines.results import tags
-from pipelines.results.tags import RecentTags, TaggedBookings, TagState
+from pipelines.results.tags import RecentTags, TaggedBookings, TaggedState
 from tests.support.accounts import category
 from tests.support.stack import Customer, Stack
 from warehouse.postgres.database import Owner
@@ -23,24 +23,24 @@ def rows(count: int) -> pl.DataFrame:
     return pl.DataFrame({"id": [str(number) for number in range(count)]})
 
 
-def tagged_rows(count: int, state: TagState) -> TaggedBookings:
+def tagged_rows(count: int, state: TaggedState) -> TaggedBookings:
     return TaggedBookings(rows(count), state.revision, precomputed=False, version=state.version)
 
 
 def test_tags_are_found_for_the_same_user_and_state_only() -> None:
-    recent, state, later = RecentTags(), TagState(7, "model-1"), TagState(8, "model-1")
+    recent, state, later = RecentTags(), TaggedState(7, "model-1"), TaggedState(8, "model-1")
     recent.put(ANNA, state, anna := tagged_rows(3, state))
     assert recent.find(ANNA, state) is anna
     assert recent.find(ANNA, later) is None
-    assert recent.find(ANNA, TagState(7, "model-2")) is None
-    assert recent.find(ANNA, TagState(7, "model-1", expired_accesses=1)) is None
+    assert recent.find(ANNA, TaggedState(7, "model-2")) is None
+    assert recent.find(ANNA, TaggedState(7, "model-1", expired_accesses=1)) is None
     assert recent.find(BERT, state) is None
     recent.put(ANNA, later, tagged_rows(4, later))
     assert recent.find(ANNA, state) is None
 
 
 def test_the_oldest_are_forgotten_where_there_are_too_many() -> None:
-    recent, first, second = RecentTags(max_rows=10), TagState(1, "v"), TagState(2, "v")
+    recent, first, second = RecentTags(max_rows=10), TaggedState(1, "v"), TaggedState(2, "v")
     for user, state in ((ANNA, first), (BERT, first), (ANNA, second), (CLARA, first)):
         recent.put(user, state, tagged_rows(4, state))
     kept_users = [user for user in (ANNA, BERT, CLARA) if recent.find(user, second if user == ANNA else first) is not None]
@@ -74,7 +74,7 @@ def test_a_correction_is_seen_by_the_next_request(stack: Stack, customer: Custom
         with stack.database.acting_for(customer.tenant.tenant_id, customer.user_id) as owner:
             tagged = tags.tagged_bookings(owner, recent)
             assert not tagged.precomputed
-            assert recent.find(customer.user_id, TagState(tagged.revision, tagged.version)) is tagged
+            assert recent.find(customer.user_id, TaggedState(tagged.revision, tagged.version)) is tagged
             return tagged
 
     first = read()

@@ -37,9 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--times"):
         if sys.dont_write_bytecode:
-            raise pytest.UsageError(
-                "unset PYTHONDONTWRITEBYTECODE: with it, each process compiles all that it loads"
-            )
+            raise pytest.UsageError("unset PYTHONDONTWRITEBYTECODE: with it, each process compiles all that it loads")
         config.pluginmanager.register(Watch(Path(config.getoption("--times"))))
 
 
