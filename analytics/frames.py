@@ -156,7 +156,8 @@ CONTRACTS = pl.Schema(
 )
 """Contracts as of a day, amounts in signed cents. The id is that of the first regular booking. `period_confidence` is null where
 the period is certain. `date_due` is when the payment after the latest one was or is expected; `date_next` is null once a contract
-has ended. `rule_kind` and `rule_number` are the date rule of `analytics.analyses.contracts.dates`."""
+has ended, or if the law grants no further payment. `rule_kind` and `rule_number` are the date rule of
+`analytics.analyses.contracts.dates`."""
 CONTRACT_BOOKINGS = pl.Schema(
     {
         "contract": pl.String,

@@ -159,6 +159,10 @@ SENTENCES = (
     ("{phrases:phrases}", "{phrases}"),
     # contracts and loans
     ("{contract:sentence}; nächster Betrag {next:phrase}", "{contract}; next amount: {next}"),
+    (
+        "{contract:sentence}; weitere Zahlungen gewährt das Gesetz in der Regel nicht",
+        "{contract}; the law does not usually grant further payments",
+    ),
     ("{count:count} Zahlungen, {period:period}", "{count} payments, {period}"),
     ("{count:count} Zahlungen, {period:period}, immer derselbe Betrag", "{count} payments, {period}, always the same amount"),
     (

@@ -16,7 +16,10 @@ DESCRIPTIONS = {
     "next_date_": "last + period",
     "next_amount_": "the last one",
     "cashflow_": "last month",
+    "cashflow_expenses_times_best": "times one that knows ends, too",
+    "cashflow_income_times_best": "times one that knows ends, too",
     "disposable_": "what is left now",
+    "disposable_times_best": "times one that knows ends, too",
     "stage_": "the most frequent",
 }
 """What a baseline does, by the longest prefix of the figure's name."""

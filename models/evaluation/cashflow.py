@@ -6,13 +6,14 @@ import polars as pl
 
 from analytics.analyses.cashflow import select_view
 from analytics.analyses.cashflow.flows import EXPENSES, INCOME, category_groups
-from models.evaluation.best_possible import MONTH_KEYS, expected_next_month, times_the_best
+from models.evaluation.best_possible import MONTH_KEYS, expected_next_month, payments_after_ends, times_the_best
 from models.evaluation.metrics import Figure, Measure, figure, ratio
 from models.simulator import Corpus
 
 _FORECAST_ERROR = (pl.col("cents") - pl.col("next")).abs()
 _LAST_MONTH_ERROR = (pl.col("last") - pl.col("next")).abs()
 _BEST_ERROR = (pl.col("best") - pl.col("next")).abs()
+_ERROR_KNOWING_ENDS = (pl.col("knowing_ends") - pl.col("next")).abs()
 
 
 def cashflow_figures(corpus: Corpus, predictions: pl.DataFrame, times: int = 1000) -> dict[str, Figure]:
@@ -29,19 +30,25 @@ def cashflow_figures(corpus: Corpus, predictions: pl.DataFrame, times: int = 100
 
 
 def cashflow_baselines(corpus: Corpus, predictions: pl.DataFrame, times: int = 1000) -> dict[str, Figure]:
-    """The errors if the next month were like the last one."""
-    return {
-        f"{name}_error": figure(rows, ratio(_LAST_MONTH_ERROR, pl.col("next").abs()), "user", times)
-        for name, rows in _by_aggregate(forecasts(corpus, predictions))
-    }
+    """The errors if the next month were like the last one, and the errors of the forecasts as multiples of those of one that also
+    knows which contracts end.
+    """
+    figures = {}
+    for name, rows in _by_aggregate(forecasts(corpus, predictions)):
+        figures[f"{name}_error"] = figure(rows, ratio(_LAST_MONTH_ERROR, pl.col("next").abs()), "user", times)
+        figures[f"{name}_times_best"] = times_the_best(rows, _FORECAST_ERROR, _ERROR_KNOWING_ENDS, times)
+    return figures
 
 
 def forecasts(corpus: Corpus, predictions: pl.DataFrame) -> pl.DataFrame:
-    """Cents of each user and aggregate: the forecast of the next month, the `best` possible one, and what flowed in it (`next`)
-    and in the `last` one.
+    """Cents of each user and aggregate: the forecast of the next month, the `best` possible one, one that also knows which
+    contracts end (`knowing_ends`), and what flowed in it (`next`) and in the `last` one.
     """
     flows = _flows(corpus)
-    months = _months(flows, corpus.as_of).join(expected_next_month(flows, corpus.as_of), on=MONTH_KEYS, how="left")
+    unseen = payments_after_ends(flows, corpus.contracts)
+    best = expected_next_month(flows, unseen, corpus.as_of)
+    knowing_ends = expected_next_month(flows, unseen.clear(), corpus.as_of).rename({"best": "knowing_ends"})
+    months = _months(flows, corpus.as_of).join(best, on=MONTH_KEYS, how="left").join(knowing_ends, on=MONTH_KEYS, how="left")
     return months.join(_next_month(corpus, predictions), on=MONTH_KEYS, how="inner").fill_null(0)
 
 

@@ -12,7 +12,13 @@ from analytics.analyses.contracts.streams import OWN_SAVINGS
 from analytics.analyses.disposable_money import disposable_money
 from analytics.analyses.snapshot import snapshot
 from analytics.frames import AS_OF, checked
-from models.evaluation.best_possible import times_the_best, usual_cents_of_days, with_beginnings
+from models.evaluation.best_possible import (
+    end_is_unseen,
+    payments_after_ends,
+    times_the_best,
+    usual_cents_of_days,
+    with_beginnings,
+)
 from models.evaluation.metrics import Figure, figure, ratio
 from models.evaluation.perfect_tags import NAME
 from models.simulator import Corpus
@@ -38,8 +44,14 @@ def disposable_figures(corpus: Corpus, disposable: pl.DataFrame, times: int = 10
 
 
 def disposable_baselines(corpus: Corpus, disposable: pl.DataFrame, times: int = 1000) -> dict[str, Figure]:
-    """The error if no further bookings were expected."""
-    return {"disposable_error": _error(_spans(corpus, disposable, "currently_left"), times)}
+    """The error if no further bookings were expected, and the error of the analysis as a multiple of that of a forecast that also
+    knows which contracts end.
+    """
+    spans = _spans(corpus, disposable, "expected_left")
+    return {
+        "disposable_error": _error(_spans(corpus, disposable, "currently_left"), times),
+        "disposable_times_best": times_the_best(spans, _ERROR, (pl.col("knowing_ends") - pl.col("left")).abs(), times),
+    }
 
 
 def before_salaries(corpus: Corpus, tagged_bookings: pl.DataFrame) -> pl.DataFrame:
@@ -83,7 +95,9 @@ def _error(spans: pl.DataFrame, times: int) -> Figure:
 
 
 def _spans(corpus: Corpus, disposable: pl.DataFrame, column: str) -> pl.DataFrame:
-    """By user and span between two salaries: the `predicted` and the `best` possible sum, what was `left`, and the income."""
+    """By user and span between two salaries: the `predicted` and the `best` possible sum, one that also knows which contracts end
+    (`knowing_ends`), what was `left`, and the income.
+    """
     flows = _flows(corpus)
     salaries = disposable.select("user", "date_latest", "date_next", predicted=column)
     as_of, day = pl.col("date_next") - TIME_BEFORE_SALARY, pl.col("booked_on")
@@ -94,12 +108,20 @@ def _spans(corpus: Corpus, disposable: pl.DataFrame, column: str) -> pl.DataFram
         left=pl.col("amount_cents").sum(),
         foreseen=pl.col("amount_cents").filter((day <= as_of) | is_due).sum(),
     )
+    unseen = salaries.join(payments_after_ends(flows, corpus.contracts), on="user").filter(
+        day > as_of, day < pl.col("date_next"), end_is_unseen(as_of)
+    )
+    unseen_cents = unseen.group_by("user", "date_next").agg(unseen=pl.col("amount_cents").sum())
     incomes = corpus.users.select("income_cents", user=NAME)
-    usual = usual_cents_of_days(flows, TIME_BEFORE_SALARY.days - 1)
+    first_days = salaries.group_by("user").agg(until=pl.col("date_next").min() - TIME_BEFORE_SALARY)
+    earlier_flows = flows.join(first_days, on="user").filter(day <= pl.col("until"))
+    usual = usual_cents_of_days(earlier_flows, TIME_BEFORE_SALARY.days - 1)
     return (
         spans.join(incomes, on="user")
         .join(usual, on="user", how="left")
-        .with_columns(best=pl.col("foreseen") + pl.col("usual").fill_null(0))
+        .join(unseen_cents, on=["user", "date_next"], how="left")
+        .with_columns(knowing_ends=pl.col("foreseen") + pl.col("usual").fill_null(0))
+        .with_columns(best=pl.col("knowing_ends") + pl.col("unseen").fill_null(0))
     )
 
 

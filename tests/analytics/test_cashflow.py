@@ -438,15 +438,23 @@ def granted(purpose: str, payments: int, cents: int = 154_160, category: str = "
 )
 def test_parental_benefit_comes_no_longer_than_the_law_grants_it(payments: int, cents: int, coming: int) -> None:
     """Twelve months, fourteen for who raises a child alone; what may be halved is paid for twice as long."""
-    row = prediction(granted("Elterngeld AZ 85830781", payments, cents), "INCOME_STATE_FAMILY", "2026_M07")
-    assert row.get("fixed", 0) == coming
+    benefit = granted("Elterngeld AZ 85830781", payments, cents)
+    assert prediction(benefit, "INCOME_STATE_FAMILY", "2026_M07").get("fixed", 0) == coming
+    contract = flowing(benefit)[0].contracts.row(by_predicate=pl.col("category") == "INCOME_STATE_FAMILY", named=True)
+    assert (contract["status"], contract["overdue"], contract["date_due"]) == ("ACTIVE", False, date(2026, 7, 6))
+    assert (contract["date_next"], contract["amount_next"]) == ((date(2026, 7, 6), coming) if coming else (None, None))
+    assert ("weitere Zahlungen gewährt das Gesetz in der Regel nicht" in contract["reason"]) == (not coming)
 
 
 @pytest.mark.parametrize(
     ("purpose", "category", "coming"),
     [
         ("ARBEITSLOSENGELD 01.06.2026 - 30.06.2026", "INCOME_OTHER", 154_160),
+        ("ALG 06/2026 Kd-Nr. 258W041831", "INCOME_OTHER", 154_160),
+        ("SGB III 258W041831 06/2026", "INCOME_OTHER", 154_160),
+        ("Algarve Ferienhaus Kaution", "INCOME_OTHER", 0),
         ("Elterngeld BEEG 6984431355", "INCOME_STATE_FAMILY", 154_160),
+        ("BEEG 306719950 Milan", "INCOME_STATE_FAMILY", 154_160),
         ("Elterngeld Nachzahlung", "INCOME_STATE_FAMILY", 0),
         ("Erstattung Einkommensteuer", "INCOME_OTHER", 0),
     ],
@@ -454,3 +462,28 @@ def test_parental_benefit_comes_no_longer_than_the_law_grants_it(payments: int, 
 def test_a_benefit_granted_for_months_is_expected_after_its_first_payment(purpose: str, category: str, coming: int) -> None:
     row = prediction(granted(purpose, 1, category=category), category, "2026_M07")
     assert row.get("fixed", 0) == coming
+
+
+@pytest.mark.parametrize(
+    ("days", "cents", "coming"),
+    [
+        ([date(2026, 5, 29), date(2026, 6, 30)], [90_000] * 2, 90_000),
+        ([date(2026, 4, 1), date(2026, 5, 4), date(2026, 6, 1)], [180_000] * 3, 180_000),
+        ([date(2026, 4, 1), date(2026, 4, 13), date(2026, 6, 1)], [180_000, 25_000, 90_000], 0),
+    ],
+)
+def test_a_benefit_of_few_months_is_expected_though_its_day_moves(days: list[date], cents: list[int], coming: int) -> None:
+    """On the first business day of April, May and June 2026 it comes 33 and then 28 days after the payment before."""
+    columns = {"channel": "PUBLIC", "partner": "UNKNOWN", "counterparty_name": "Landkreis Balingen", "purpose": "Wohngeld"}
+    parts = [book([day], amount, "INCOME_OTHER", **columns) for day, amount in zip(days, cents, strict=True)]
+    benefit = pl.concat(parts).with_columns(id=pl.format("benefit-{}", pl.int_range(pl.len())))
+    row = prediction(pl.concat([salary(), benefit]), "INCOME_OTHER", "2026_M07", date(2026, 6, 30))
+    assert row.get("fixed", 0) == coming
+
+
+def test_child_benefit_is_expected_though_arrears_came_with_the_first_payment() -> None:
+    columns = {"channel": "PUBLIC", "partner": "FAMILIENKASSE", "counterparty_name": "Familienkasse", "purpose": "Kindergeld"}
+    days = [date(2026, 3, 18), date(2026, 4, 20), date(2026, 5, 19), date(2026, 6, 22)]
+    arrears = book([date(2026, 3, 19)], 51_800, "INCOME_STATE_FAMILY", **columns).with_columns(id=pl.lit("arrears"))
+    bookings = pl.concat([salary(), book(days, 25_900, "INCOME_STATE_FAMILY", **columns), arrears])
+    assert prediction(bookings, "INCOME_STATE_FAMILY", "2026_M07", date(2026, 6, 30))["fixed"] == 25_900

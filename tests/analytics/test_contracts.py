@@ -316,9 +316,29 @@ def test_numbers_stay_the_same_over_months() -> None:
         ([-5000] * 12, -5000, "wie zuletzt"),
         ([-5000] * 12 + [-5200] * 12 + [-5400] * 12, -5600, "mit der Anpassung, die jedes Jahr um diese Zeit kommt"),
         ([-5000, -6000, -4700, -5900], -5900, "der mittlere der letzten drei Beträge"),
+        ([-5000, -5100, -4900, -5200, -5000, -5150], -5150, "wie zuletzt"),
     ],
 )
 def test_the_reason_explains_the_next_amount(cents: list[int], following: int, why: str) -> None:
     contract = only(book(monthly(len(cents)), cents))
+    assert contract["amount_next"] == following
+    assert contract["reason"].endswith(f"; nächster Betrag {why}")
+
+
+@pytest.mark.parametrize(
+    ("cents", "following", "why"),
+    [
+        (
+            [300_000, 306_000, 295_000, 309_000, 300_000, 312_000],
+            304_000,
+            "im Mittel der letzten sechs Beträge, ohne den höchsten und den niedrigsten",
+        ),
+        ([300_000, 301_000, 302_000, 303_000, 304_000, 305_000], 305_000, "wie zuletzt"),
+        ([300_000, 300_000, 295_000, 309_000, 300_000, 312_000], 312_000, "wie zuletzt"),
+        ([306_000, 295_000, 309_000, 300_000, 312_000], 312_000, "wie zuletzt"),
+    ],
+)
+def test_a_wage_that_differs_in_every_month_is_expected_at_its_level(cents: list[int], following: int, why: str) -> None:
+    contract = only(book(monthly(len(cents)), cents, category="INCOME_SALARY", channel="SALARY"))
     assert contract["amount_next"] == following
     assert contract["reason"].endswith(f"; nächster Betrag {why}")

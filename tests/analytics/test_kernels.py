@@ -82,11 +82,18 @@ def plain_next_amount(prices: list[float], yearly: int) -> tuple[float, int]:
         return year_ago * fmean(prices[year:]) / fmean(prices[:-year]), amounts.LIKE_YEAR_AGO
     recent = prices[-amounts.USAGE_PAYMENTS :]
     if pstdev(recent) < amounts.MAX_STEADY_DEVIATION * abs(fmean(recent)):
-        return last, amounts.LIKE_LAST
+        steps = [later - earlier for earlier, later in pairwise(recent)]
+        varies = len(recent) == amounts.USAGE_PAYMENTS and all(steps) and min(steps) < 0 < max(steps)
+        return (plain_winsorised(recent), amounts.MEAN_OF_LATEST) if last > 0 and varies else (last, amounts.LIKE_LAST)
     if len(prices) < amounts.USAGE_PAYMENTS:
         return median(prices[-amounts.MEDIAN_PAYMENTS :]), amounts.MEDIAN_OF_LATEST
+    return plain_winsorised(recent), amounts.MEAN_OF_LATEST
+
+
+def plain_winsorised(recent: list[float]) -> float:
+    """The mean, with the largest and the smallest price replaced by the next ones."""
     _, second, *middle, last_but_one, _ = sorted(recent)
-    return fmean([second, second, *middle, last_but_one, last_but_one]), amounts.MEAN_OF_LATEST
+    return fmean([second, second, *middle, last_but_one, last_but_one])
 
 
 def plain_after_step(prices: list[float], yearly: int) -> float:

@@ -16,7 +16,7 @@ from models import registry
 from models.evaluation import analyses, analysis_reports, baselines
 from models.evaluation.affordability import affordability_figures
 from models.evaluation.analyses import AnalysedWorld, AnalysesEvaluation
-from models.evaluation.best_possible import expected_next_month, with_beginnings
+from models.evaluation.best_possible import expected_next_month, payments_after_ends, with_beginnings
 from models.evaluation.cashflow import cashflow_figures, forecasts
 from models.evaluation.contracts import contract_figures, recognition_figures
 from models.evaluation.credit_risk import credit_risk_figures
@@ -190,8 +190,99 @@ def test_the_best_forecast_knows_no_contract_that_begins_later() -> None:
     rows = [{**kind, "booked_on": day} for day in months for kind in (rent, shopping)]
     rows += [{**kind, "booked_on": date(2026, 7, 15)} for kind in (lease, bonus)]
     flows = pl.DataFrame(rows).with_columns(user=pl.lit("a"), aggregate=pl.lit("EXPENSES"))
-    assert expected_next_month(flows, as_of)["best"].to_list() == [-90_000]
+    assert expected_next_month(flows, no_contracts_end(flows), as_of)["best"].to_list() == [-90_000]
     assert with_beginnings(flows).filter(contract_id=2)["begun_on"].to_list() == [date(2026, 7, 15)]
+
+
+@pytest.mark.parametrize("aggregate", ["INCOME", "EXPENSES"])
+def test_the_best_forecast_does_not_know_what_comes_by_chance_later(aggregate: str) -> None:
+    as_of = date(2026, 6, 30)
+    days = [date(2025 + number // 12, number % 12 + 1, 10) for number in range(22)]
+    cents = [10_000 if day <= as_of else 50_000 for day in days]
+    shape = {"user": "a", "aggregate": aggregate, "contract_id": None, "regular": None}
+    rows = [{**shape, "booked_on": day, "amount_cents": amount} for day, amount in zip(days, cents, strict=True)]
+    flows = pl.DataFrame(rows, schema_overrides={"contract_id": pl.UInt32, "regular": pl.Boolean})
+    assert expected_next_month(flows, no_contracts_end(flows), as_of)["best"].to_list() == [10_000]
+
+
+def test_the_best_forecast_of_income_says_the_middle_of_the_last_year() -> None:
+    days = [date(2023 + number // 12, number % 12 + 1, 10) for number in range(42)]
+    shape = {"user": "a", "aggregate": "INCOME", "contract_id": None, "regular": None}
+    latest = [0, 0, 90_000, 30_000, 20_000, 30_000, 20_000, 30_000, 20_000, 90_000, 90_000, 0]
+    amounts = [500_000] * 30 + latest
+    rows = [{**shape, "booked_on": day, "amount_cents": amount} for day, amount in zip(days, amounts, strict=True)]
+    flows = pl.DataFrame(rows, schema_overrides={"contract_id": pl.UInt32, "regular": pl.Boolean})
+    assert expected_next_month(flows, no_contracts_end(flows), date(2026, 6, 30))["best"].to_list() == [25_000]
+
+
+@pytest.mark.parametrize(
+    ("amounts", "expected"),
+    [
+        ([300_000, 310_000, 290_000, 305_000, 295_000, 301_000], 300_500),
+        ([300_000, 310_000, 290_000, 305_000, 301_000, 301_000], 330_000),
+        ([290_000, 295_000, 300_000, 301_000, 305_000, 310_000], 330_000),
+        ([310_000, 290_000, 305_000, 295_000, 301_000], 330_000),
+    ],
+    ids=["each differs", "two are equal", "it only rises", "too few"],
+)
+def test_the_best_forecast_knows_only_the_level_of_a_wage_that_always_differs(amounts: list[int], expected: int) -> None:
+    wage = {"user": "a", "aggregate": "INCOME", "contract_id": 1, "regular": True}
+    paid = [*amounts, 330_000]
+    days = [date(2026, 8 - len(paid) + number, 28) for number in range(len(paid))]
+    rows = [{**wage, "booked_on": day, "amount_cents": amount} for day, amount in zip(days, paid, strict=True)]
+    flows = pl.DataFrame(rows, schema_overrides={"contract_id": pl.UInt32})
+    assert expected_next_month(flows, no_contracts_end(flows), date(2026, 6, 30))["best"].to_list() == [expected]
+
+
+def no_contracts_end(flows: pl.DataFrame) -> pl.DataFrame:
+    days = {"ended_on": pl.Date, "seen_on": pl.Date}
+    return flows.clear().with_columns(pl.lit(None, kind).alias(name) for name, kind in days.items())
+
+
+ENDS = {
+    "an end that no booking shows yet": ("INACTIVE", 0, "salary", date(2026, 6, 15), None, 100_000),
+    "a payment that did not come": ("INACTIVE", 0, "salary", date(2026, 5, 15), None, 0),
+    "another contract that has begun": ("INACTIVE", 0, "salary", date(2026, 6, 15), date(2026, 6, 28), 0),
+    "another contract that begins later": ("INACTIVE", 0, "salary", date(2026, 6, 15), date(2026, 7, 1), 100_000),
+    "the last of so many instalments": ("INACTIVE", 24, "consumer_loan", date(2026, 6, 15), None, 0),
+    "a benefit that the law limits": ("INACTIVE", 0, "elterngeld", date(2026, 6, 15), None, 0),
+    "a contract that goes on": ("ACTIVE", 0, "salary", date(2026, 6, 15), None, 0),
+}
+
+
+@pytest.mark.parametrize("case", ENDS)
+def test_the_best_forecast_knows_only_ends_that_show(case: str) -> None:
+    status, instalments, template, latest, successor_began, expected = ENDS[case]
+    flow = {"user": "a", "aggregate": "INCOME", "contract_id": 1, "regular": True, "amount_cents": 90_000}
+    flows = pl.DataFrame([{**flow, "booked_on": latest}], schema_overrides={"contract_id": pl.UInt32})
+    contract = {
+        "contract_id": 1,
+        "user": 7,
+        "category": "INCOME_SALARY",
+        "template": template,
+        "period": "MONTH_ONE",
+        "status": status,
+        "instalments": instalments,
+        "date_first": date(2024, 1, 15),
+        "date_latest": latest,
+        "amount_latest_cents": 100_000,
+    }
+    successor = {**contract, "contract_id": 2, "status": "ACTIVE", "date_first": successor_began, "date_latest": successor_began}
+    rows = [contract, successor] if successor_began else [contract]
+    unseen = payments_after_ends(flows, pl.DataFrame(rows, schema_overrides={"contract_id": pl.UInt32}))
+    best = expected_next_month(flows, unseen, date(2026, 6, 30))["best"].sum()
+    assert best == expected
+    assert expected_next_month(flows, unseen.clear(), date(2026, 6, 30))["best"].sum() == 0
+
+
+def test_a_contract_paid_every_week_is_expected_in_every_week_of_the_month() -> None:
+    flow = {"user": "a", "aggregate": "EXPENSES", "contract_id": 1, "regular": True, "amount_cents": -500}
+    flows = pl.DataFrame([{**flow, "booked_on": date(2026, 6, 29)}])
+    contract = {"contract_id": 1, "user": 7, "category": "LIVING_OTHER", "template": "course", "period": "WEEK_ONE"}
+    contract |= {"status": "INACTIVE", "instalments": 0, "date_first": date(2026, 1, 5), "date_latest": date(2026, 6, 29)}
+    unseen = payments_after_ends(flows, pl.DataFrame([{**contract, "amount_latest_cents": -500}]))
+    assert unseen["booked_on"].sort().to_list() == [date(2026, 7, day) for day in (6, 13, 20, 27)] + [date(2026, 8, 3)]
+    assert expected_next_month(flows, unseen, date(2026, 6, 30))["best"].to_list() == [-2_000]
 
 
 def test_the_best_forecast_knows_the_season_of_spending() -> None:
@@ -210,7 +301,8 @@ def test_the_best_forecast_knows_the_season_of_spending() -> None:
         for kind, sign in (("EXPENSES", 1), ("INCOME", -1))
         for day in months
     ]
-    best = expected_next_month(pl.DataFrame(rows, schema_overrides={"contract_id": pl.UInt32}), date(2026, 6, 30))
+    flows = pl.DataFrame(rows, schema_overrides={"contract_id": pl.UInt32})
+    best = expected_next_month(flows, no_contracts_end(flows), date(2026, 6, 30))
     assert best.filter(aggregate="EXPENSES")["best"].to_list() == [-15_000] * 3
     assert best.filter(aggregate="INCOME")["best"].to_list() == [10_000] * 3
 

@@ -9,6 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from analytics import trees
+from analytics.analyses.parental_benefit import FAMILY_CATEGORY, granted_until
 from analytics.analyses.snapshot import Snapshot
 from analytics.calendar import FIRST_DAY, calendar
 from analytics.frames import EXPECTED_PAYMENTS, checked, collected
@@ -16,11 +17,6 @@ from analytics.frames import EXPECTED_PAYMENTS, checked, collected
 SALARY_CATEGORY = "INCOME_SALARY"
 ENDED_BY_NEW_JOB = (SALARY_CATEGORY, "INCOME_OTHER")
 """Income that ends when another employer pays: salary, and unemployment benefits."""
-FAMILY_CATEGORY, PARENTAL_BENEFIT_WORDS = "INCOME_STATE_FAMILY", r"(?i)elterngeld|\bbeeg\b"
-MAX_PARENTAL_PAYMENTS = (12, 14)
-"""A parent receives the benefit for twelve months, alone for fourteen."""
-MAX_HALVED_BENEFIT_CENTS = 90_000
-"""Up to this amount the benefit may be halved, and is paid for twice as many months."""
 MAX_FIRST_BUSINESS_DAY = 4
 """Day of the month, counted from 0. A later first business day does not count as the first of the month for a contract."""
 Days = NDArray[np.int64]
@@ -55,15 +51,10 @@ def _parental_benefit_ends(snapshot: Snapshot) -> pl.LazyFrame:
     """By user and contract of a parental benefit the day from which the law no longer grants it (`ended_on`), null if it was paid
     for longer than the law says.
     """
-    benefits = snapshot.contracts.lazy().filter(
-        pl.col("category") == FAMILY_CATEGORY, pl.col("amount_latest") > MAX_HALVED_BENEFIT_CENTS
-    )
-    texts = snapshot.bookings.lazy().select("user", "id", "purpose", "counterparty_name")
-    text = pl.concat_str(pl.col("purpose", "counterparty_name").fill_null(""), separator=" ")
-    parental = benefits.join(texts, on=["user", "id"]).filter(text.str.contains(PARENTAL_BENEFIT_WORDS))
-    limits = [pl.when(pl.col("regular_count") <= count).then(count) for count in MAX_PARENTAL_PAYMENTS]
-    ended_on = pl.col("date_first").dt.offset_by(pl.format("{}mo", pl.coalesce(limits))).dt.offset_by("-7d")
-    return parental.select("user", contract="id", ended_on=ended_on)
+    benefits = snapshot.contracts.lazy().filter(pl.col("category") == FAMILY_CATEGORY)
+    purposes = snapshot.bookings.lazy().select("user", "id", "purpose")
+    dated_benefits = benefits.join(purposes, on=["user", "id"]).with_columns(ended_on=granted_until(pl.col("purpose")))
+    return dated_benefits.select("user", "ended_on", contract="id")
 
 
 def continuing_contracts(snapshot: Snapshot) -> pl.DataFrame:

@@ -1,4 +1,7 @@
-"""The next amount of a contract: the last one where amounts keep their level, otherwise an estimate from usage."""
+"""The next amount of a contract: the last one where amounts keep their level, otherwise an estimate from usage.
+
+Income that differs a little in every month, such as a wage by the hour, keeps a level as well: the mean of its latest amounts.
+"""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,10 +102,17 @@ def _next_amount(amounts: Floats, yearly: int) -> tuple[float, int]:
             return float(year_ago * np.mean(later) / level) if level != 0 else last, LIKE_YEAR_AGO
     recent = amounts[-USAGE_PAYMENTS:]
     if np.std(recent) < MAX_STEADY_DEVIATION * abs(np.mean(recent)):
-        return last, LIKE_LAST
+        return (_winsorised(recent), MEAN_OF_LATEST) if last > 0 and _varies(recent) else (last, LIKE_LAST)
     if amounts.size < USAGE_PAYMENTS:
         return float(np.median(amounts[-MEDIAN_PAYMENTS:])), MEDIAN_OF_LATEST
     return _winsorised(recent), MEAN_OF_LATEST
+
+
+@inner
+def _varies(recent: Floats) -> bool:
+    """Whether each of the latest amounts differs from the one before, some upwards and some downwards."""
+    steps = np.diff(recent)
+    return bool(recent.size == USAGE_PAYMENTS and np.all(steps != 0) and steps.min() < 0 < steps.max())
 
 
 @inner

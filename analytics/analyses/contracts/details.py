@@ -10,6 +10,7 @@ from analytics.analyses.contracts.dates import next_business_day
 from analytics.analyses.contracts.modes import most_frequent
 from analytics.analyses.contracts.rhythm import starts_of
 from analytics.analyses.contracts.streams import sort_by_day
+from analytics.analyses.parental_benefit import granted_until
 from analytics.bank_text import references
 from analytics.frames import CONTRACT_BOOKINGS, CONTRACTS, PRICE_CHANGE, checked, collected
 
@@ -25,6 +26,7 @@ FINAL_PAYMENT_STEMS = ("rate", "teilzahlung", "rechnung")
 """Every text that names an instalment or a final payment contains one of these: they are searched faster, and few texts match."""
 PRIVATE_INCOME = "OTHER_INCOME"
 """What a private person gives back is no refund of a contract."""
+NOT_GRANTED_REASON = "weitere Zahlungen gewährt das Gesetz in der Regel nicht"
 BOOKING_COLUMNS = ("user", "category", "insurance", "partner", "purpose", "as_of")
 COUNTERPARTY_COLUMNS = ("counterparty_name", "counterparty_iban", "counterparty_bic", "ultimate_name")
 
@@ -104,7 +106,7 @@ def _statistics(members: pl.DataFrame, regular: pl.DataFrame) -> pl.LazyFrame:
     )
     non_regular = members.lazy().filter(~pl.col("regular")).group_by("stream").agg(amount_total_non_regular=cents.sum())
     start_dates = references.billing_span(sums["first_purpose"])["first"]
-    statistics = sums.lazy().with_columns(date_start=pl.coalesce(start_dates, sums["date_first"])).drop("first_purpose")
+    statistics = sums.lazy().with_columns(date_start=pl.coalesce(start_dates, sums["date_first"]))
     return statistics.join(non_regular, on="stream", how="left", maintain_order="left").with_columns(
         pl.col("amount_total_non_regular").fill_null(0)
     )
@@ -173,23 +175,29 @@ def _price_changes(regular: pl.DataFrame, rare_streams: pl.Series) -> pl.LazyFra
 
 
 def _with_status(facts: pl.DataFrame) -> pl.LazyFrame:
-    """With status, next date and amount, age, growth and reason."""
+    """With status, next date and amount, age, growth and reason. A benefit that the law grants no longer has no next payment."""
     late = pl.col("due") <= pl.col("as_of")
     active = (pl.col("as_of") <= pl.col("due") + pl.duration(days=pl.col("grace"))) & ~pl.col("ended")
     tomorrow = pl.Series(next_business_day(facts["as_of"].to_physical().cast(pl.Int64).to_numpy())).cast(pl.Int32).cast(pl.Date)
     first, latest = pl.col("amount_first"), pl.col("amount_latest")
-    return facts.lazy().with_columns(
+    follows = active & (pl.col("due") < pl.col("granted_until")).fill_null(value=True)
+    dated_facts = facts.lazy().with_columns(granted_until=granted_until(pl.col("first_purpose")))
+    return dated_facts.with_columns(
         status=pl.when(active).then(pl.lit("ACTIVE")).otherwise(pl.lit("INACTIVE")),
-        overdue=active & late,
+        overdue=follows & late,
         date_due="due",
-        date_next=pl.when(active & late).then(tomorrow).when(active).then("due"),
-        amount_next=pl.when(active).then("amount_next"),
+        date_next=pl.when(follows & late).then(tomorrow).when(follows).then("due"),
+        amount_next=pl.when(follows).then("amount_next"),
         days_age=(pl.col("as_of") - pl.col("date_first")).dt.total_days(),
         growth_rate=pl.when(pl.col("regular_count") > 1).then((latest - first) / first.abs()).otherwise(0.0),
         confidence="score",
         reason=pl.concat_str(
             _reason(),
-            pl.when(active).then(pl.format("; nächster Betrag {}", "next_amount_reason")).otherwise(pl.lit("")),
+            pl.when(follows)
+            .then(pl.format("; nächster Betrag {}", "next_amount_reason"))
+            .when(active)
+            .then(pl.lit(f"; {NOT_GRANTED_REASON}"))
+            .otherwise(pl.lit("")),
         ),
     )
 

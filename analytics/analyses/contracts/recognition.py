@@ -167,7 +167,12 @@ def _is_contract() -> pl.Expr:
     # A wage on the last business day of a month comes some days more or less than a month after the first one.
     is_owed_twice = (slots == FEW_SLOTS) & (pl.col("period") == FIRST_MONTHLY_PERIOD) & (pl.col("deviation") == 0)
     is_sure = (pl.col("prior") >= MIN_SINGLE_PRIOR) & pl.col("steady")
-    min_timing = pl.when(rare | (is_owed_twice & is_sure)).then(MIN_RARE_TIMING).otherwise(min_timing)
+    # A benefit, pension or wage comes some days more or less than a month after the one before, and arrears come between.
+    is_equal_income = pl.col("incoming") & (pl.col("prior") >= MIN_SINGLE_PRIOR) & (pl.col("deviation") == 0)
+    is_monthly_income = is_equal_income & (pl.col("period") == FIRST_MONTHLY_PERIOD)
+    is_seldom_exact = rare | (is_owed_twice & (is_sure | is_monthly_income))
+    min_timing = pl.when(is_seldom_exact).then(MIN_RARE_TIMING).otherwise(min_timing)
+    min_timing = pl.when(is_monthly_income & (slots > FEW_SLOTS)).then(MIN_TIMING[MANY_SLOTS]).otherwise(min_timing)
     min_evenness = pl.when(rare).then(MIN_EVENNESS).otherwise(MIN_EVENNESS_FEW)
     firm = (slots > FEW_SLOTS) | (
         (slots == FEW_SLOTS)

@@ -74,8 +74,8 @@ UNAGREED_WORDS = {
 }
 """Words of payments that come as needed, by category: nobody has agreed on when."""
 BENEFIT_WORDS = {
-    "INCOME_OTHER": r"(?i)arbeitslosengeld|b(?:ü|ue)rgergeld|grundsicherung",
-    "INCOME_STATE_FAMILY": r"(?i)elterngeld|unterhaltsvorschu(?:ß|ss)|kinderzuschlag",
+    "INCOME_OTHER": r"(?i)arbeitslosengeld|b(?:ü|ue)rgergeld|grundsicherung|wohngeld|\balg ?(?:[12]|ii?)?\b|\bsgb iii?\b",
+    "INCOME_STATE_FAMILY": r"(?i)elterngeld|\bbeeg\b|unterhaltsvorschu(?:ß|ss)|kinderzuschlag",
 }
 """Words of benefits that an office grants for months, by category: the first payment already is that of a contract."""
 BENEFIT_PRIOR = 0.95
