@@ -331,7 +331,7 @@ def test_the_reason_explains_the_next_amount(cents: list[int], following: int, w
         (
             [300_000, 306_000, 295_000, 309_000, 300_000, 312_000],
             304_000,
-            "im Mittel der letzten sechs Beträge, ohne den höchsten und den niedrigsten",
+            "im Mittel der letzten sechs Beträge, höchster und niedrigster durch die nächsten ersetzt",
         ),
         ([300_000, 301_000, 302_000, 303_000, 304_000, 305_000], 305_000, "wie zuletzt"),
         ([300_000, 300_000, 295_000, 309_000, 300_000, 312_000], 312_000, "wie zuletzt"),

@@ -22,7 +22,7 @@ NEXT_AMOUNT_REASONS = (
     "mit der Anpassung, die jedes Jahr um diese Zeit kommt",
     "wie vor einem Jahr, auf heutigem Niveau",
     "der mittlere der letzten drei Beträge",
-    "im Mittel der letzten sechs Beträge, ohne den höchsten und den niedrigsten",
+    "im Mittel der letzten sechs Beträge, höchster und niedrigster durch die nächsten ersetzt",
 )
 """How a next amount was estimated, in German."""
 MAX_YEARLY_STEP = 0.05
