@@ -152,8 +152,7 @@ async def load(visit: DemoVisit, today: date, partnered: list[dict[str, Any]], s
         load_first(visit, today, partnered), asyncio.gather(*(visit.read(address) for address in others))
     )
     products, events, stages, triggers, affordability, credit_risk = later
-    partnered_ids = {item["id"] for item in partnered}
-    if any(item["id"] not in partnered_ids for item in first.categorised[:shown_bookings]):
+    if lacks_partners(first, shown_bookings):
         first = replace(first, partnered=await load_partners(visit, shown_bookings))
     return replace(
         first,
@@ -165,6 +164,12 @@ async def load(visit: DemoVisit, today: date, partnered: list[dict[str, Any]], s
         affordability=affordability,
         credit_risk=credit_risk,
     )
+
+
+def lacks_partners(answers: Answers, shown_bookings: int) -> bool:
+    """Whether bookings have arrived since the partners were loaded."""
+    partnered_ids = {item["id"] for item in answers.partnered}
+    return any(item["id"] not in partnered_ids for item in answers.categorised[:shown_bookings])
 
 
 async def load_first(visit: DemoVisit, today: date, partnered: list[dict[str, Any]]) -> Answers:

@@ -191,6 +191,7 @@ def categoriser_evaluation(
     verdict = f"{version_in_use} stays in use" if reasons else f"{version} may replace it"
     context.log.info("%s: %s misses %d of %d gates", verdict, version, missed, len(evaluation.candidate["gates"]))
     override = {"override": "true"} if reasons else {}
+    figures = [*evaluation.candidate["gates"], *evaluation.candidate["ungated"]]
     facts: dict[str, Any] = {
         "verdict": verdict,
         "objections": metadata.listed(reasons),
@@ -210,7 +211,7 @@ def categoriser_evaluation(
         "worst_confusions": metadata.records([_confusion(row) for row in evaluation.candidate["confusions"]]),
         "gates_missed": missed,
         "changed_share": evaluation.comparison["changed"] / max(evaluation.comparison["bookings"], 1),
-        **{row["name"]: row["value"] for row in evaluation.candidate["gates"] if isfinite(row["value"])},
+        **{row["name"]: row["value"] for row in figures if isfinite(row["value"])},
     }
     return dg.MaterializeResult(
         metadata=facts, data_version=dg.DataVersion(f"{version}.{version_in_use}.{world.users}.{world.seed}")

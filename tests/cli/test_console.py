@@ -130,7 +130,20 @@ def test_every_command_that_changes_something_is_one_of_ours() -> None:
     groups = {name: set(group.commands) for name, group in commands.items() if hasattr(group, "commands")}
     strangers = [command for command in audit.CHANGES if command.split()[1] not in groups[command.split()[0]]]
     assert strangers == []
-    reading = {"list", "show", "check", "events", "unknown", "health", "failing", "env", "measure", "calibrate", "password"}
+    reading = {
+        "list",
+        "show",
+        "check",
+        "events",
+        "unknown",
+        "health",
+        "failing",
+        "env",
+        "measure",
+        "calibrate",
+        "password",
+        "shares",
+    }
     programs = {"webserver", "daemon", "schema", "analyses", "blind", "households", "seed", "create", "split"}
     missing = {
         f"{group} {command}"

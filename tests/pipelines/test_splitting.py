@@ -16,6 +16,7 @@ from pipelines.erase import USER_TABLES
 from pipelines.results import export, splitting
 from tests.support.databases import migrated_database
 from tests.support.households import files_of
+from tests.support.stack import wait_until
 from warehouse.errors import Busy, Invalid
 from warehouse.lake import landing
 from warehouse.lake.buckets import bucket_of
@@ -24,6 +25,7 @@ from warehouse.lake.parquet import LakeTable
 from warehouse.lake.storage import Storage
 from warehouse.lake.tables import ANALYSED, CATEGORY_RULES, LANDING, TOMBSTONES, TRANSACTION_TAGS, USERS
 from warehouse.lake.tombstones import BUCKET
+from warehouse.postgres import server_state
 from warehouse.postgres.database import Database
 from warehouse.postgres.embedded import Addresses
 from warehouse.settings import Settings
@@ -164,6 +166,11 @@ def test_a_split_that_is_killed_at_any_point_goes_on(database: Database, tmp_pat
     assert kills > len(files_of(tmp_path / "expected"))  # each file is written, and most old ones are removed
 
 
+def _others(database: Database) -> int:
+    with database.operating() as operator:
+        return server_state.count_others(operator)
+
+
 def test_nothing_is_split_while_others_work_or_into_a_number_that_cannot_be(
     database: Database, where: Addresses, tmp_path: Path
 ) -> None:
@@ -173,6 +180,7 @@ def test_nothing_is_split_while_others_work_or_into_a_number_that_cannot_be(
     with pytest.raises(Busy, match="1 connections"):
         split(database, lake)
     other.close()
+    wait_until(lambda: _others(database) == 0, 30)  # the server notices a moment later
     for count in (BEFORE, 3, 1002):
         with pytest.raises(Invalid, match="multiple"):
             list(splitting.split_buckets(database, lake, count))

@@ -1,6 +1,7 @@
 """A disk without room ends nothing: `kontor up` on a small disk that is filled to its last byte under load, and emptied again."""
 
 import json
+import re
 import threading
 import time
 import uuid
@@ -163,7 +164,7 @@ def it_is_told_before_it_happens(disk: SmallDisk, base_url: str) -> None:
     disk.fill(leave_bytes=30 * MEBIBYTE)
     status, body = readiness(base_url)
     assert (status, body["checks"]["disk"]) == (200, "degraded")
-    assert "postgres: 92 % of the disk are used" in body["reasons"]["disk"]
+    assert re.search(r"postgres: 9[1-4] % of the disk are used", body["reasons"]["disk"])
     shares = [line for line in httpx.get(f"{base_url}/metrics").text.splitlines() if line.startswith("kontor_disk_used_share{")]
     assert len(shares) == 3
     assert all(0.9 < float(line.split()[-1]) < 0.95 for line in shares), shares
