@@ -7,14 +7,12 @@ import logging
 import re
 import secrets
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from datetime import UTC, date, datetime
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
-from cachetools import TTLCache
 from fastapi import FastAPI
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
@@ -45,9 +43,7 @@ CONTENT_POLICY = "default-src 'self'; base-uri 'none'; object-src 'none'; frame-
 STATIC = {"demo.css": "text/css", "demo.js": "text/javascript", "demo.svg": SVG}
 FOLDER = Path(__file__).parent / "static"
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
-TOKENS, PARTNERED = "demo_tokens", "demo_partnered"
-MAX_PARTNERED, PARTNERED_SECONDS = 100, 600
-"""Lists of shown bookings with their partners that a worker remembers: no correction changes partners."""
+TOKENS = "demo_tokens"
 COUNT = re.compile("[0-9]{1,6}")
 VISITOR = re.compile("p?[0-9a-f]{32}")
 PERSON = "p"
@@ -196,7 +192,7 @@ async def correct(request: Request, tenant: DemoTenant) -> Response:
     partnered = None
     async with _visit(request, tenant) as visit:
         if request.headers.get(LIVE):  # before the correction, all tags lie ready
-            partnered = _partnered(request).get(_shown_list(request, visit)) or await _load_partners(request, visit)
+            partnered = await views.load_partners(visit, _shown_bookings(request))
         try:
             await visit.choose_category(name, fields.get("category", ""), change_existing=bool(fields.get("all")))
         except UserUnknown:
@@ -330,9 +326,10 @@ async def _overview(
     problem: Notice | None = None,
     more_calls: list[Call] | None = None,
 ) -> Response:
+    max_bookings = _shown_bookings(request)
     async with _visit(request, tenant) as visit:
-        partnered = await _load_partners(request, visit)
-        answers = await views.load(visit, datetime.now(UTC).date(), partnered, _shown_bookings(request))
+        partnered = await views.load_partners(visit, max_bookings)
+        answers = await views.load(visit, datetime.now(UTC).date(), partnered, max_bookings)
         calls = sorted([*visit.calls, *(more_calls or [])], key=lambda call: call.started_at)
     if not answers.accesses:
         return RedirectResponse(ROOT, 303)
@@ -368,20 +365,7 @@ async def _overview(
 async def _first_effects(request: Request, visit: DemoVisit, partnered: list[dict[str, Any]]) -> Response:
     """The sections of the page that show first what a correction changes; the script asks for the page with all others then."""
     answers = await views.load_first(visit, datetime.now(UTC).date(), partnered)
-    if views.lacks_partners(answers, _shown_bookings(request)):
-        answers = replace(answers, partnered=await _load_partners(request, visit))
     return _render(request, "corrected.html", **_first_values(request, answers), api=partial(call_of, visit.calls))
-
-
-async def _load_partners(request: Request, visit: DemoVisit) -> list[dict[str, Any]]:
-    """The bookings that the page shows, with their partners. The worker remembers them for the next correction."""
-    partnered = await views.load_partners(visit, _shown_bookings(request))
-    _partnered(request)[_shown_list(request, visit)] = partnered
-    return partnered
-
-
-def _shown_list(request: Request, visit: DemoVisit) -> tuple[str, int, Language]:
-    return visit.visitor, _shown_bookings(request), _language(request)
 
 
 def _first_values(request: Request, answers: views.Answers) -> dict[str, Any]:
@@ -514,15 +498,6 @@ def _tokens(request: Request) -> Tokens:
         setattr(state, TOKENS, Tokens())
     tokens: Tokens = getattr(state, TOKENS)
     return tokens
-
-
-def _partnered(request: Request) -> TTLCache[tuple[str, int, Language], list[dict[str, Any]]]:
-    """The lists of bookings with their partners that this worker remembers."""
-    state = request.app.state
-    if not hasattr(state, PARTNERED):
-        setattr(state, PARTNERED, TTLCache(MAX_PARTNERED, PARTNERED_SECONDS))
-    partnered: TTLCache[tuple[str, int, Language], list[dict[str, Any]]] = getattr(state, PARTNERED)
-    return partnered
 
 
 def _visit(request: Request, tenant: DemoTenant) -> DemoVisit:

@@ -152,7 +152,8 @@ async def load(visit: DemoVisit, today: date, partnered: list[dict[str, Any]], s
         load_first(visit, today, partnered), asyncio.gather(*(visit.read(address) for address in others))
     )
     products, events, stages, triggers, affordability, credit_risk = later
-    if lacks_partners(first, shown_bookings):
+    partnered_ids = {item["id"] for item in partnered}
+    if any(item["id"] not in partnered_ids for item in first.categorised[:shown_bookings]):
         first = replace(first, partnered=await load_partners(visit, shown_bookings))
     return replace(
         first,
@@ -164,12 +165,6 @@ async def load(visit: DemoVisit, today: date, partnered: list[dict[str, Any]], s
         affordability=affordability,
         credit_risk=credit_risk,
     )
-
-
-def lacks_partners(answers: Answers, shown_bookings: int) -> bool:
-    """Whether bookings have arrived since the partners were loaded."""
-    partnered_ids = {item["id"] for item in answers.partnered}
-    return any(item["id"] not in partnered_ids for item in answers.categorised[:shown_bookings])
 
 
 async def load_first(visit: DemoVisit, today: date, partnered: list[dict[str, Any]]) -> Answers:

@@ -82,8 +82,6 @@ def publish(owner: Owner, base_url: str) -> list[NewEvent]:
     changes = AnalysisChanges()
     if not tagged.precomputed:
         changes.put(owner, tagged.version, [NewResult(owner.user_id, tags.NAME, revision, tags.encode(tagged.bookings))])
-        before_corrections = tags.encode_before_corrections(tagged)
-        results.put(owner, tagged.version, [NewResult(owner.user_id, tags.BEFORE_CORRECTIONS, revision, before_corrections)])
     changes.put(owner, version, [NewResult(owner.user_id, name, revision, content, as_of) for name, content in documents.items()])
     log.info("results_made", user=str(owner.user_id), bookings=tagged.bookings.height)
     return changes.events()

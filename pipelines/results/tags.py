@@ -29,10 +29,6 @@ from warehouse.settings import Settings
 from warehouse.stores import accesses, choices, ledger, products, results, revisions, rules
 
 NAME = "transaction_tags"
-BEFORE_CORRECTIONS = "tags_before_corrections"
-"""The result that has the tags of corrected bookings as they were recognised. It is made where somebody may correct the next one
-soon; where it is missing, all bookings are recognised anew.
-"""
 log = structlog.get_logger("tags")
 SERVED = [name for name in TAGGED if name not in ("user", "product")]
 
@@ -172,8 +168,6 @@ class TaggedBookings:
     revision: int
     precomputed: bool
     version: str
-    uncorrected: pl.DataFrame | None = field(default=None, repr=False)
-    """The tags without corrections (columns `SERVED`), if they were computed now."""
 
 
 @dataclass(frozen=True)
@@ -271,16 +265,13 @@ def _tagged_bookings(owner: Owner, revision: int, current_tagger: Tagger, recent
         tagged = TaggedBookings(bookings.hstack(tags.drop("id")), revision, precomputed=True, version=tagger_version)
         _remember_uncorrected(owner, recent, tagged)
         return tagged
-    new_tags, uncorrected = _tag(owner, bookings, current_tagger, recent)
-    tagged_frame = bookings.hstack(new_tags.drop("id"))
-    return TaggedBookings(tagged_frame, revision, precomputed=False, version=tagger_version, uncorrected=uncorrected)
+    new_tags = _tag(owner, bookings, current_tagger, recent)
+    return TaggedBookings(bookings.hstack(new_tags.drop("id")), revision, precomputed=False, version=tagger_version)
 
 
-def _tag(
-    owner: Owner, bookings: pl.DataFrame, current_tagger: Tagger, recent: RecentTags | None
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The tags of all bookings of a user with corrections, and without them (columns `SERVED`). Steps before the corrections are
-    skipped where their result is remembered.
+def _tag(owner: Owner, bookings: pl.DataFrame, current_tagger: Tagger, recent: RecentTags | None) -> pl.DataFrame:
+    """The tags of all bookings of a user (columns `SERVED`). Steps before the corrections are skipped where their result is
+    remembered.
     """
     user, user_products = owner.user_id, products.whole(owner)
     digest = _digest(bookings, user_products)
@@ -291,36 +282,15 @@ def _tag(
             recent.put_uncorrected(user, digest, current_tagger.version, tags)
     uncorrected = tags.hstack(bookings.select("user", "product")).select(TAGGED.names())
     user_rules = with_name_keys(rules.whole(owner))
-    return corrections.apply_corrections(uncorrected, bookings, choices.whole(owner), user_rules).select(SERVED), tags
+    return corrections.apply_corrections(uncorrected, bookings, choices.whole(owner), user_rules).select(SERVED)
 
 
 def _remember_uncorrected(owner: Owner, recent: RecentTags | None, tagged: TaggedBookings) -> None:
     """Remembers the stored tags of a user without any correction: one who looks at tags may correct one of them next."""
     user = owner.user_id
-    if recent is None or user is None:
-        return
-    uncorrected = tagged.bookings.select(SERVED)
-    if not (choices.whole(owner).is_empty() and rules.whole(owner).is_empty()):
-        before_corrections = results.find(owner, BEFORE_CORRECTIONS, tagged.revision, tagged.version)
-        if before_corrections is None:
-            return
-        uncorrected = _with_rows(uncorrected, decode(before_corrections))
-    digest = _digest(tagged.bookings.select(LEDGER.names()), products.whole(owner))
-    recent.put_uncorrected(user, digest, tagged.version, uncorrected)
-
-
-def encode_before_corrections(tagged: TaggedBookings) -> bytes:
-    """The tags without corrections of bookings that have others with them. The tags must have been computed now."""
-    if tagged.uncorrected is None:
-        raise ValueError("stored tags do not tell what they were before corrections")
-    differs = pl.any_horizontal(tagged.bookings[name].ne_missing(tagged.uncorrected[name]) for name in SERVED)
-    return encode(tagged.uncorrected.filter(differs))
-
-
-def _with_rows(tags: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
-    """The tags, with these rows in place of those of the same bookings."""
-    others = tags.join(rows, on="id", how="anti", maintain_order="left")
-    return tags.select("id").join(pl.concat([others, rows]), on="id", how="left", maintain_order="left")
+    if recent and user and choices.whole(owner).is_empty() and rules.whole(owner).is_empty():
+        digest = _digest(tagged.bookings.select(LEDGER.names()), products.whole(owner))
+        recent.put_uncorrected(user, digest, tagged.version, tagged.bookings.select(SERVED))
 
 
 def _digest(bookings: pl.DataFrame, user_products: pl.DataFrame) -> bytes:

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from analytics.tagging import tag
-from pipelines.results import at_once, tags
+from pipelines.results import tags
 from pipelines.results.tags import RecentTags, TaggedBookings, TaggedState
 from tests.support.accounts import category
 from tests.support.stack import Customer, Stack
@@ -67,19 +67,6 @@ def customer(stack: Stack) -> Customer:
     return new_customer
 
 
-def expenses(customer: Customer) -> list[str]:
-    """The ids of bookings of money that went out."""
-    (access,) = customer.read("/bankzugaenge")
-    product = customer.access(access)["bankprodukte"][0]["id"]
-    return [booking["id"] for booking in customer.bookings(access, product) if float(booking["betrag"]) < 0]
-
-
-def correct(customer: Customer, booking: str) -> None:
-    chosen = {"tags": category("TRAVEL_ACCOMMODATION", "CATEGORIES")}
-    answer = customer.tenant.stack.http.put(f"/ai/v1/transactions/{booking}", json=chosen, headers=customer.bearer)
-    assert answer.status_code == 200, answer.text
-
-
 def test_a_correction_is_seen_by_the_next_request(stack: Stack, customer: Customer, monkeypatch: pytest.MonkeyPatch) -> None:
     recent = RecentTags()
 
@@ -92,40 +79,18 @@ def test_a_correction_is_seen_by_the_next_request(stack: Stack, customer: Custom
 
     first = read()
     assert read() is first, "read once"
-    booking, *_ = expenses(customer)
-    correct(customer, booking)
+    (access,) = customer.read("/bankzugaenge")
+    product = customer.access(access)["bankprodukte"][0]["id"]
+    booking = next(booking for booking in customer.bookings(access, product) if float(booking["betrag"]) < 0)
+    path = f"/bankzugaenge/{access}/{product}/kontoumsaetze/{booking['id']}"
+    answer = customer.call("PUT", path, json={"tags": category("TRAVEL_ACCOMMODATION", "CATEGORIES")})
+    assert answer.status_code == 200, answer.text
     with monkeypatch.context() as patch:
         patch.setattr(tag, "recognise", None)  # only the corrections are applied again
         tags_after = read().bookings.select(tags.SERVED)
-    assert tags_after.filter(pl.col("id") == booking)["category"].to_list() == ["TRAVEL_ACCOMMODATION"]
+    assert tags_after.filter(pl.col("id") == booking["id"])["category"].to_list() == ["TRAVEL_ACCOMMODATION"]
     with stack.database.acting_for(customer.tenant.tenant_id, customer.user_id) as owner:
         assert tags.tagged_bookings(owner).bookings.select(tags.SERVED).equals(tags_after), "as computed from nothing"
-
-
-def test_a_further_correction_recognises_nothing_anew_in_a_process_that_has_only_read(
-    stack: Stack, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The worker that made the results keeps what corrected bookings were before: other processes go on from there."""
-    customer, recent = stack.tenant().customer(), RecentTags()
-    customer.connected("demo1")
-    first, second, third, *_ = expenses(customer)
-
-    def read(recent: RecentTags | None) -> TaggedBookings:
-        with stack.database.acting_for(customer.tenant.tenant_id, customer.user_id) as owner:
-            return tags.tagged_bookings(owner, recent)
-
-    for booking in (first, second):
-        correct(customer, booking)
-        with stack.database.acting_for(customer.tenant.tenant_id, customer.user_id) as owner:
-            at_once.publish(owner, stack.base_url)
-    assert read(recent).precomputed
-    correct(customer, third)
-    with monkeypatch.context() as patch:
-        patch.setattr(tag, "recognise", None)
-        tagged = read(recent)
-    corrected = tagged.bookings.filter(pl.col("category_source") == "USER")
-    assert set(corrected["id"]) == {first, second, third}
-    assert tagged.bookings.equals(read(None).bookings), "as computed from nothing"
 
 
 def test_requests_at_once_read_the_tags_once(stack: Stack, customer: Customer, monkeypatch: pytest.MonkeyPatch) -> None:
