@@ -12,6 +12,7 @@ from uuid import UUID
 
 import polars as pl
 import structlog
+from cachetools import LRUCache
 
 from analytics import knowledge
 from analytics.bank_text import canonical
@@ -191,9 +192,12 @@ class RecentTags:
     """
 
     def __init__(self, max_rows: int = MAX_RECENT_ROWS) -> None:
-        self._max_rows = max_rows
-        self._tagged: dict[UUID, tuple[TaggedState, TaggedBookings]] = {}
-        self._uncorrected: dict[UUID, tuple[tuple[bytes, str], pl.DataFrame]] = {}
+        self._tagged: LRUCache[UUID, tuple[TaggedState, TaggedBookings]] = LRUCache(
+            max_rows, getsizeof=lambda entry: 1 + entry[1].bookings.height
+        )
+        self._uncorrected: LRUCache[UUID, tuple[tuple[bytes, str], pl.DataFrame]] = LRUCache(
+            max_rows, getsizeof=lambda entry: 1 + entry[1].height
+        )
         self._lock = threading.Lock()
         self._turns = [threading.Lock() for _ in range(TURNS)]
 
@@ -208,12 +212,10 @@ class RecentTags:
             return tagged if remembered_state == state else None
 
     def put(self, user: UUID, state: TaggedState, tagged: TaggedBookings) -> None:
-        """Remembers the tagged bookings of a user, and forgets the oldest of others if they are too many rows."""
+        """Remembers the tagged bookings of a user, unless they alone are too many."""
         with self._lock:
-            self._tagged.pop(user, None)
-            self._tagged[user] = (state, tagged)
-            while sum(other.bookings.height for _, other in self._tagged.values()) > self._max_rows:
-                self._tagged.pop(next(iter(self._tagged)))
+            if tagged.bookings.height < self._tagged.maxsize:
+                self._tagged[user] = (state, tagged)
 
     def find_uncorrected(self, user: UUID, digest: bytes, version: str) -> pl.DataFrame | None:
         """The tags of a user's bookings without corrections (columns `SERVED`), if they are of this digest and version."""
@@ -222,12 +224,10 @@ class RecentTags:
             return tags if state == (digest, version) else None
 
     def put_uncorrected(self, user: UUID, digest: bytes, version: str, tags: pl.DataFrame) -> None:
-        """Remembers tags of a user without corrections."""
+        """Remembers tags of a user without corrections, unless they alone are too many."""
         with self._lock:
-            self._uncorrected.pop(user, None)
-            self._uncorrected[user] = ((digest, version), tags)
-            while sum(other.height for _, other in self._uncorrected.values()) > self._max_rows:
-                self._uncorrected.pop(next(iter(self._uncorrected)))
+            if tags.height < self._uncorrected.maxsize:
+                self._uncorrected[user] = ((digest, version), tags)
 
 
 def state(owner: Owner) -> str:
