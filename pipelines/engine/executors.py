@@ -3,15 +3,8 @@
 Nothing listens on an address that other machines can reach. The local cluster listens on 127.0.0.1 and accepts only clients with
 a certificate that is made for it in memory: whoever can submit a task to Dask can run any code.
 
-A remote cluster is a scheduler and workers with the same version of Kontor (with `requirements-dask.lock`) and the same
-settings. It uses TLS with a certificate authority of its own, since Dask trusts every certificate that the authority has signed:
-
-    dask scheduler --protocol tls --tls-ca-file ca.pem --tls-cert scheduler.pem --tls-key scheduler.key --no-dashboard
-    POLARS_MAX_THREADS=1 dask worker tls://scheduler:8786 --nworkers auto --nthreads 1 \
-        --tls-ca-file ca.pem --tls-cert worker.pem --tls-key worker.key --no-dashboard
-
-    KONTOR_ENGINE=dask KONTOR_DASK_SCHEDULER=tls://scheduler:8786 DASK_DISTRIBUTED__COMM__TLS__CA_FILE=ca.pem
-    DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT=client.pem DASK_DISTRIBUTED__COMM__TLS__CLIENT__KEY=client.key
+A remote cluster is one that `kontor dask scheduler` and `kontor dask worker` run, with the same version of Kontor and the same
+settings. All speak TLS with the cluster's own key (`cluster_key`), or with the certificates that Dask's settings name.
 """
 
 import logging
@@ -26,8 +19,10 @@ from dataclasses import dataclass
 from importlib import import_module
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
+from pipelines.engine import cluster_key
 from warehouse.errors import KontorError
 from warehouse.settings import Settings
 
@@ -67,7 +62,7 @@ def open_executor(settings: Settings, tasks: int) -> AbstractContextManager[Task
 
 def workers(settings: Settings) -> int:
     """The number of tasks that run at the same time; for a remote cluster, the number that this machine would run."""
-    return 1 if settings.engine == "inline" else settings.engine_workers or _cores()
+    return 1 if settings.engine == "inline" else settings.engine_workers or cores()
 
 
 class Inline(Executor):
@@ -156,10 +151,16 @@ def _begin(lifeline: Connection) -> None:
 @contextmanager
 def _dask(settings: Settings, tasks: int) -> Iterator[TaskExecutor]:
     dask = _distributed()
-    with _remote(settings.dask_scheduler) if settings.dask_scheduler else _local(min(workers(settings), tasks)) as client:
+    scheduler = settings.dask_scheduler
+    with _remote(scheduler, settings.home) if scheduler else _local(min(workers(settings), tasks)) as client:
         # All tasks at once: a cluster that scales with its work must see them.
         cluster = Cluster(client)
         yield TaskExecutor(cluster, tasks, (dask.KilledWorker,), cluster.idle)
+
+
+def require_dask() -> None:
+    """Fails if Dask is not installed."""
+    _distributed()
 
 
 def _distributed() -> Any:
@@ -167,15 +168,19 @@ def _distributed() -> Any:
     try:
         package = import_module("distributed")
     except ImportError as error:
-        raise KontorError("KONTOR_ENGINE=dask needs Dask: install requirements-dask.lock, not requirements.lock") from error
+        raise KontorError("Dask is missing: install requirements-dask.lock, not requirements.lock") from error
     logging.getLogger("distributed").setLevel(logging.WARNING)  # it logs every connection
     return package
 
 
 @contextmanager
-def _remote(scheduler: str) -> Iterator[Any]:
+def _remote(scheduler: str, home: Path) -> Iterator[Any]:
+    dask, options = _distributed(), {}
+    if (key := cluster_key.find(home)) is not None:
+        files = dict.fromkeys(("tls_ca_file", "tls_client_cert"), str(key))
+        options["security"] = dask.Security(require_encryption=scheduler.startswith("tls:"), **files)
     try:
-        client = _distributed().Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False, name="kontor")
+        client = dask.Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False, name="kontor", **options)
     except (OSError, TypeError, ValueError) as error:  # also for wrong certificates
         raise KontorError(f"no Dask scheduler to work with at {scheduler} ({type(error).__name__}: {error})") from error
     with client:
@@ -203,14 +208,14 @@ def _local(workers: int) -> Iterator[Any]:
             yield client
 
 
-def _cores() -> int:
+def cores() -> int:
     """The cores that this process may use."""
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 def _limits(workers: int) -> Mapping[str, str]:
     """Threads for each worker, so that all workers together have one per core."""
-    return dict.fromkeys(THREAD_LIMITS, str(max(1, _cores() // workers)))
+    return dict.fromkeys(THREAD_LIMITS, str(max(1, cores() // workers)))
 
 
 @contextmanager

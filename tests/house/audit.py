@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-LOCK = ROOT / "requirements.lock"
+LOCK = ROOT / "requirements-dask.lock"
 BILL = ROOT / "dist" / "sbom.json"
 SOUND, WEAK, UNKNOWN = 0, 1, 2
 SHOWN = 5

@@ -11,7 +11,7 @@ from cyclonedx.model.bom import Bom
 from tests.house.audit import SOUND, UNKNOWN, WEAK, bill, pins, verdict
 
 ROOT = Path(__file__).parents[2]
-LOCK = (ROOT / "requirements.lock").read_text()
+LOCK = (ROOT / "requirements-dask.lock").read_text()
 GOOD = {"name": "httpx", "version": "0.28.1", "vulns": []}
 SKIPPED = {"name": "httpx", "skip_reason": "Dependency not found on PyPI and could not be audited"}
 BAD = {"name": "jinja2", "version": "2.0", "vulns": [{"id": "PYSEC-2021-66", "fix_versions": ["2.11.3"]}]}

@@ -28,12 +28,14 @@ EVERYTHING: dict[str, Any] = {
     "secrets": {"more": [{"name": "kontor-lake"}]},
     "image": {"pullSecrets": [{"name": "registry"}], "tag": "1.2.3"},
     "data": {"storageClass": "nfs"},
+    "dask": {"enabled": True},
     "networkPolicy": {"moreEgress": [{"to": [{"ipBlock": {"cidr": "203.0.113.0/24"}}], "ports": [{"port": 443}]}]},
 }
 VARIANTS: dict[str, tuple[tuple[Path, ...], dict[str, Any]]] = {
     "as it is": ((), {}),
     "with everything": ((), EVERYTHING),
     "with little": ((), {"networkPolicy": {"enabled": False}, "data": {"existingClaim": "mine"}}),
+    "with Dask alone": ((), {"networkPolicy": {"enabled": False}, "dask": {"enabled": True}}),
     **{name: ((path,), {}) for name, path in SIZES.items()},
 }
 PROGRAMS = {
@@ -43,6 +45,9 @@ PROGRAMS = {
     "dagster-daemon": ["dagster", "daemon"],
     "migration": ["migrate"],
 }
+DASK = {"dask-scheduler": ["dask", "scheduler", "--host", "0.0.0.0"], "dask-worker": ["dask", "worker", "--workers"]}
+"""What a Dask cluster runs beside them; the number of processes is a value of the chart."""
+WITH_DASK = {"with everything", "with Dask alone", "1m"}
 OWN_SETTINGS = {f"KONTOR_{name.upper()}" for name in Settings.model_fields}
 
 
@@ -61,6 +66,11 @@ def pods(variant: str = "with everything") -> dict[str, dict[str, Any]]:
     return {name: owner["spec"]["template"] for name, owner in owners.items()}
 
 
+def programs(variant: str = "with everything") -> dict[str, list[str]]:
+    """The commands of all pods, by their names."""
+    return PROGRAMS | (DASK if variant in WITH_DASK else {})
+
+
 def container(pod: dict[str, Any]) -> dict[str, Any]:
     (only,) = pod["spec"]["containers"]
     return dict(only)
@@ -72,7 +82,10 @@ def variables(pod: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_every_program_runs_with_settings_that_exist(variant: str) -> None:
-    assert {name: container(pod)["args"] for name, pod in pods(variant).items()} == PROGRAMS
+    commands = {name: container(pod)["args"] for name, pod in pods(variant).items()}
+    if "dask-worker" in commands:
+        assert int(commands["dask-worker"].pop()) >= 1
+    assert commands == programs(variant)
     for pod in pods(variant).values():
         require_command(container(pod)["args"])
         assert set(variables(pod)) <= OWN_SETTINGS
@@ -113,7 +126,7 @@ def test_secrets_come_by_reference_and_only_to_those_who_need_them() -> None:
         for variable in container(pod)["env"]
         if "valueFrom" in variable
     }
-    names = {program: {name for owner, name in references if owner == program} for program in PROGRAMS}
+    names = {program: {name for owner, name in references if owner == program} for program in programs()}
     service = {"KONTOR_DATABASE_URL", "KONTOR_VAULT_KEYS"}
     dagster = service | {"KONTOR_DAGSTER_DATABASE_URL"}
     assert names == {
@@ -122,6 +135,8 @@ def test_secrets_come_by_reference_and_only_to_those_who_need_them() -> None:
         "dagster-webserver": dagster,
         "dagster-daemon": dagster,
         "migration": {"KONTOR_DATABASE_URL", "KONTOR_MIGRATION_URL"},
+        "dask-scheduler": {"KONTOR_DATABASE_URL"},
+        "dask-worker": {"KONTOR_DATABASE_URL"},
     }
     secrets = yaml.safe_load((CHART / "values.yaml").read_text())["secrets"]
     known_keys = {
@@ -133,7 +148,7 @@ def test_secrets_come_by_reference_and_only_to_those_who_need_them() -> None:
     }
     assert set(references.values()) == known_keys, "every reference is in values.yaml, and every entry there is used"
     told = {name for name, pod in pods().items() if container(pod).get("envFrom") == [{"secretRef": {"name": "kontor-lake"}}]}
-    assert told == set(PROGRAMS) - {"migration"}
+    assert told == set(programs()) - {"migration"}
 
 
 def test_the_api_is_probed_where_it_tells_how_it_is() -> None:
@@ -168,6 +183,28 @@ def test_updates_and_drains_leave_somebody_who_works() -> None:
         assert deployments[name]["spec"]["strategy"] == {"type": "Recreate"}, "never two at a time"
 
 
+def test_only_the_runs_of_dagster_and_workers_reach_the_scheduler_of_a_dask_cluster() -> None:
+    policies = of_kind("NetworkPolicy")
+
+    def peers(name: str, direction: str) -> set[str]:
+        return {
+            peer["podSelector"]["matchLabels"]["app.kubernetes.io/component"]
+            for rule in policies[name]["spec"][direction]
+            for peer in rule["from" if direction == "ingress" else "to"]
+        }
+
+    assert peers("dask-scheduler", "ingress") == {"dagster-daemon", "dask-worker"}
+    assert peers("dask-worker", "ingress") == {"dask-scheduler", "dask-worker"}
+    assert peers("dagster-daemon", "egress") == {"dask-scheduler"}
+    told = {name: variables(pod).get("KONTOR_DASK_SCHEDULER", {}).get("value") for name, pod in pods().items()}
+    address = "tls://kontor-dask-scheduler:8786"
+    assert {name for name, value in told.items() if value} == {"dagster-daemon", "dask-worker"}
+    assert told["dagster-daemon"] == told["dask-worker"] == address
+    assert variables(pods()["dagster-daemon"])["KONTOR_ENGINE"]["value"] == "dask"
+    (port,) = of_kind("Service")["dask-scheduler"]["spec"]["ports"]
+    assert address.endswith(f":{port['port']}")
+
+
 def test_tables_are_migrated_before_any_program_starts() -> None:
     job = of_kind("Job")["migration"]
     assert job["metadata"]["annotations"]["helm.sh/hook"] == "pre-install,pre-upgrade"
@@ -187,7 +224,7 @@ def test_selectors_find_their_pods_and_ports_exist(variant: str) -> None:
         assert {port["targetPort"] for port in service["spec"]["ports"]} <= ports
     for name, policy in of_kind("NetworkPolicy", variant).items():
         hits = [pod for pod, own in labels.items() if policy["spec"]["podSelector"]["matchLabels"].items() <= own.items()]
-        assert sorted(hits) == (sorted(PROGRAMS) if name == "default" else [name])
+        assert sorted(hits) == (sorted(programs(variant)) if name == "default" else [name])
     identities = [(item["kind"], item["metadata"]["name"]) for item in objects(variant)]
     assert len(identities) == len(set(identities))
 
@@ -219,16 +256,22 @@ def test_the_ingress_leads_to_everything_for_tenants_and_to_nothing_for_operator
 NOT_FOR_TENANTS = {"/", "/ready", "/metrics", "/health", "/demo", "/docs", "/handbook"}
 
 
+def cores(deployment: dict[str, Any]) -> int:
+    requests = container(deployment["spec"]["template"])["resources"]["requests"]
+    return int(requests["cpu"]) * int(deployment["spec"]["replicas"])
+
+
 def test_sizes_are_those_of_the_scaling_page() -> None:
-    """docs/scaling.md: API and workers with 4 cores each, Dagster and its engine with 8 cores and 32 GB for 100,000 users."""
-    assert "| 100,000 |" in (ROOT / "docs" / "scaling.md").read_text()
-    deployments = of_kind("Deployment", "100k")
-
-    def cores(name: str) -> int:
-        requests = container(deployments[name]["spec"]["template"])["resources"]["requests"]
-        return int(requests["cpu"]) * int(deployments[name]["spec"]["replicas"])
-
-    assert (cores("api"), cores("worker"), cores("dagster-daemon")) == (4, 4, 8)
+    """docs/scaling.md: API and workers with 4 cores each, Dagster and its engine with 8 cores and 32 GB for 100,000 users; for a
+    million four machines of 16 cores for API and workers, and eight for Dask.
+    """
+    page = (ROOT / "docs" / "scaling.md").read_text()
+    assert "| 100,000 |" in page
+    assert "| 1 million |" in page
+    deployments, large = of_kind("Deployment", "100k"), of_kind("Deployment", "1m")
+    assert [cores(deployments[name]) for name in ("api", "worker", "dagster-daemon")] == [4, 4, 8]
+    assert 48 <= cores(large["api"]) + cores(large["worker"]) <= 4 * 16
+    assert 7 * 16 <= cores(large["dask-worker"]) <= 8 * 16
     assert container(deployments["dagster-daemon"]["spec"]["template"])["resources"]["limits"]["memory"] == "32Gi"
 
 

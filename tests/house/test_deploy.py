@@ -109,7 +109,11 @@ def test_systemd_waits_longer_than_a_stop_takes() -> None:
 
 def test_the_target_wants_units_that_exist() -> None:
     wanted = [name for value in values(UNITS / "kontor.target", "Wants") for name in value.split()]
-    assert {re.sub(r"@.*\.", "@.", name) for name in wanted} == {path.name for path in SERVICES} - {"kontor-migrate.service"}
+    of_choice = {path.name for path in SERVICES if path.name.startswith("kontor-dask-")}
+    assert len(of_choice) == 2
+    assert {re.sub(r"@.*\.", "@.", name) for name in wanted} == {path.name for path in SERVICES} - of_choice - {
+        "kontor-migrate.service"
+    }
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd on this machine")
@@ -144,7 +148,7 @@ def stages() -> list[str]:
 
 def test_the_image_is_built_from_the_lock_and_has_no_build_tools() -> None:
     build, last = stages()
-    assert "--require-hashes -r requirements.lock" in build
+    assert "--require-hashes -r requirements-dask.lock" in build
     assert "uninstall --yes hatchling editables setuptools pip" in build
     assert [tool for tool in BUILD_TOOLS if tool in last] == []
     assert "pip uninstall --yes" in last
@@ -160,7 +164,12 @@ def test_the_image_runs_as_nobody_in_particular_and_says_how_it_is() -> None:
 
 
 def test_containers_are_read_only_and_run_commands_that_exist() -> None:
-    services = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
+    services, dask = (yaml.safe_load((DEPLOY / name).read_text())["services"] for name in ("compose.yaml", "compose.dask.yaml"))
+    daemon = dask.pop("dagster-daemon")
+    assert daemon == {"environment": {"KONTOR_ENGINE": "dask", "KONTOR_DASK_SCHEDULER": "tls://dask-scheduler:8786"}}
+    assert dask["dask-worker"]["environment"]["KONTOR_DASK_SCHEDULER"] == daemon["environment"]["KONTOR_DASK_SCHEDULER"]
+    assert [name for name, service in dask.items() if "ports" in service] == [], "Dask is called from its own network alone"
+    services |= dask
     ours = {name: service for name, service in services.items() if service["image"] == "kontor"}
     assert set(services) - set(ours) == {"postgres"}
     for service in ours.values():

@@ -77,6 +77,14 @@ def endless(folder: Path, number: int) -> int:
     return number
 
 
+def waiting(folder: Path, number: int) -> int:
+    """Gives item 0; all others wait until there is a file "go"."""
+    (folder / f"started-{number}").touch()
+    if number:
+        wait_for((folder / "go").exists)
+    return number * number
+
+
 def wait_for(condition: Callable[[], bool]) -> None:
     end = time.monotonic() + PATIENCE_SECONDS
     while not condition():
