@@ -15,6 +15,10 @@ from warehouse.settings import Settings
 
 PROTOCOL = "api.http.protocol:Protocol"
 """By name: only the processes that handle requests load it."""
+KEEP_ALIVE_SECONDS = 75
+"""How long an idle connection is kept: longer than proxies keep theirs (usually 60), or one of them sends a request into a connection
+that is being closed. A browser stays with its worker, which remembers what it has computed for its user.
+"""
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108  # our folder in it can be entered by this user only
 
 
@@ -30,6 +34,7 @@ def options(settings: Settings) -> dict[str, Any]:
         "access_log": False,
         "server_header": False,
         "proxy_headers": False,
+        "timeout_keep_alive": KEEP_ALIVE_SECONDS,
         "timeout_graceful_shutdown": settings.stop_seconds,
     }
 

@@ -481,6 +481,36 @@ def test_a_benefit_of_few_months_is_expected_though_its_day_moves(days: list[dat
     assert row.get("fixed", 0) == coming
 
 
+@pytest.mark.parametrize(
+    ("purpose", "days", "cents", "coming"),
+    [
+        ("Gehalt", [date(2026, 6, 26)], [240_000], 240_000),
+        ("Lohn / Gehalt 06/26", [date(2026, 6, 26)], [240_000], 240_000),
+        ("Bonus", [date(2026, 6, 26)], [240_000], 0),
+        ("Gehalt Nachzahlung 04/26", [date(2026, 6, 26)], [240_000], 0),
+        ("Gehalt", [date(2026, 4, 1), date(2026, 5, 4), date(2026, 6, 1)], [271_433, 267_028, 269_144], 269_144),
+        ("Gehalt", [date(2026, 4, 1), date(2026, 5, 4), date(2026, 6, 1)], [271_433, 98_000, 180_144], 0),
+    ],
+)
+def test_the_wage_of_a_new_job_is_expected(purpose: str, days: list[date], cents: list[int], coming: int) -> None:
+    """The old job has ended in February; on the first business days of three months, a wage comes 33 and then 28 days later."""
+    old = salary().filter(pl.col("booked_on") < date(2026, 3, 1))
+    columns = {"channel": "TRANSFER", "partner": "UNKNOWN", "counterparty_name": "Neue Arbeit GmbH", "purpose": purpose}
+    columns |= dict.fromkeys(("counterparty_iban", "counterparty_key"), "DE02120300000000202051")
+    parts = [book([day], amount, "INCOME_SALARY", **columns) for day, amount in zip(days, cents, strict=True)]
+    new = pl.concat(parts).with_columns(id=pl.format("new-{}", pl.int_range(pl.len())))
+    row = prediction(pl.concat([old, new]), "INCOME_SALARY", "2026_M07", date(2026, 6, 30))
+    assert abs(row.get("fixed", 0) - coming) <= coming // 100
+
+
+def test_beside_another_wage_a_single_one_need_not_come_again() -> None:
+    columns = {"channel": "TRANSFER", "partner": "UNKNOWN", "counterparty_name": "Andere Arbeit GmbH", "purpose": "Gehalt"}
+    columns |= dict.fromkeys(("counterparty_iban", "counterparty_key"), "DE02120300000000202051")
+    alone = prediction(salary(), "INCOME_SALARY", "2026_M07", date(2026, 6, 30))
+    beside = pl.concat([salary(), book([date(2026, 6, 12)], 90_000, "INCOME_SALARY", **columns).with_columns(id=pl.lit("new"))])
+    assert prediction(beside, "INCOME_SALARY", "2026_M07", date(2026, 6, 30))["fixed"] == alone["fixed"]
+
+
 def test_child_benefit_is_expected_though_arrears_came_with_the_first_payment() -> None:
     columns = {"channel": "PUBLIC", "partner": "FAMILIENKASSE", "counterparty_name": "Familienkasse", "purpose": "Kindergeld"}
     days = [date(2026, 3, 18), date(2026, 4, 20), date(2026, 5, 19), date(2026, 6, 22)]

@@ -165,6 +165,16 @@ def test_a_connection_that_sends_nothing_is_cut_off(quick: httpx.Client) -> None
         assert connection.recv(100) == b""
 
 
+def test_proxies_let_go_of_an_idle_connection_before_we_do(quick: httpx.Client) -> None:
+    """Else a proxy sends a request into a connection that is being closed. nginx and most load balancers keep them for 60 seconds."""
+    assert server.options(Settings(_env_file=None))["timeout_keep_alive"] > 60
+    with socket.create_connection((quick.base_url.host, quick.base_url.port or 0), timeout=10) as connection:
+        for _ in range(2):
+            connection.sendall(b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            assert connection.recv(10_000).startswith(b"HTTP/1.1 200")
+            time.sleep(0.7)  # longer than the time for a header, which an idle connection does not wait for
+
+
 def test_a_slow_body_is_cut_off(quick: httpx.Client) -> None:
     with socket.create_connection((quick.base_url.host, quick.base_url.port or 0), timeout=10) as connection:
         connection.sendall(

@@ -13,6 +13,7 @@ from analytics.analyses.contracts.streams import (
     MIN_INVOICE_TIMING,
     MIN_SINGLE_PRIOR,
     UNRELATED,
+    WAGE_CATEGORY,
     GatheredStreams,
     granted_benefits,
 )
@@ -50,6 +51,13 @@ CHANNEL_EVIDENCE, REPETITION_EVIDENCE = 0.9, 0.7
 MIN_HABIT_TIMING = 0.9
 MAX_SINGLE_PERIODS, MAX_SINGLE_DAYS = 1.5, 7
 """A single booking that none has followed for this many periods plus this many days was not a contract."""
+WAGE_WORDS = r"(?i)\bgeh(?:a|ä|ae)lt|\blohn|bez(?:ü|ue)ge|verg(?:ü|ue)tung|entgelt|verdienst|besoldung"
+EXTRA_PAY_WORDS = (
+    r"(?i)bonus|pr(?:ä|ae)mie|tantieme|sonder|einmal|nachzahl|r(?:ü|ue)ck|erstattung|abfindung|abgeltung|vorschu(?:ß|ss)"
+    r"|abschlag|urlaub|weihnacht|13\.|ersatz|reise|spesen|auslage|aushilfe"
+)
+"""Words of wages, and of what employers pay besides."""
+MAX_DAYS_BETWEEN_WAGES = 31
 MAX_PERIOD_CONFIDENCE = 0.95
 SPAN_CONFIDENCE = 0.95
 PERIODS_BY_MONTHS = {
@@ -168,9 +176,9 @@ def _is_contract() -> pl.Expr:
     is_owed_twice = (slots == FEW_SLOTS) & (pl.col("period") == FIRST_MONTHLY_PERIOD) & (pl.col("deviation") == 0)
     is_sure = (pl.col("prior") >= MIN_SINGLE_PRIOR) & pl.col("steady")
     # A benefit, pension or wage comes some days more or less than a month after the one before, and arrears come between.
-    is_equal_income = pl.col("incoming") & (pl.col("prior") >= MIN_SINGLE_PRIOR) & (pl.col("deviation") == 0)
-    is_monthly_income = is_equal_income & (pl.col("period") == FIRST_MONTHLY_PERIOD)
-    is_seldom_exact = rare | (is_owed_twice & (is_sure | is_monthly_income))
+    is_even_income = pl.col("incoming") & (pl.col("prior") >= MIN_SINGLE_PRIOR) & (pl.col("evenness") >= MIN_EVENNESS_FEW)
+    is_monthly_income = is_even_income & (pl.col("period") == FIRST_MONTHLY_PERIOD)
+    is_seldom_exact = rare | (is_owed_twice & is_sure) | (is_monthly_income & (slots == FEW_SLOTS))
     min_timing = pl.when(is_seldom_exact).then(MIN_RARE_TIMING).otherwise(min_timing)
     min_timing = pl.when(is_monthly_income & (slots > FEW_SLOTS)).then(MIN_TIMING[MANY_SLOTS]).otherwise(min_timing)
     min_evenness = pl.when(rare).then(MIN_EVENNESS).otherwise(MIN_EVENNESS_FEW)
@@ -210,7 +218,7 @@ def _single_payments(gathered_streams: GatheredStreams, streams: pl.DataFrame, b
     texts = bookings.select("purpose", "category", "insurance", "as_of", "counterparty_name")[rows["row"]]
     span = references.numbered_span(texts["purpose"])
     rows_with_texts = rows.hstack(texts.drop("counterparty_name")).hstack(span[["months", "numbered"]])
-    is_granted = granted_benefits(texts)
+    is_granted = granted_benefits(texts) | _first_wages(rows["row"], bookings)
     marked_rows = rows_with_texts.filter(
         pl.col("mandate").is_not_null()
         | pl.col("steady")
@@ -232,6 +240,23 @@ def _single_payments(gathered_streams: GatheredStreams, streams: pl.DataFrame, b
         score=pl.lit(TIMING_WEIGHT)
     )
     return dated_estimates.filter(pl.col("age") <= MAX_SINGLE_PERIODS * pl.col("days") + MAX_SINGLE_DAYS)
+
+
+def _first_wages(rows: pl.Series, bookings: pl.DataFrame) -> pl.Series:
+    """Whether each of these bookings is the first wage of a job: it is called a wage, and no other one came in the month before
+    or has come since. Beside another wage it may be anything that an employer pays once.
+    """
+    texts = bookings.select("user", "booked_on", "category", "purpose")[rows]
+    is_wage = (pl.col("category") == WAGE_CATEGORY) & pl.col("purpose").str.contains(WAGE_WORDS)
+    named_wages = texts.with_row_index("at").filter(is_wage, ~pl.col("purpose").str.contains(EXTRA_PAY_WORDS))
+    if named_wages.is_empty():  # nearly always
+        return pl.zeros(texts.height, pl.Boolean, eager=True)
+    all_wages = bookings.filter(pl.col("effective_category") == WAGE_CATEGORY).select("user", wage_on="booked_on")
+    days_since_wage = (pl.col("booked_on") - pl.col("wage_on")).dt.total_days()
+    is_near = days_since_wage <= MAX_DAYS_BETWEEN_WAGES
+    near_wages = named_wages.join(all_wages, on="user").group_by("at").agg(wages=is_near.sum())
+    first = near_wages.filter(pl.col("wages") == 1)["at"]  # itself
+    return pl.int_range(texts.height, dtype=pl.UInt32, eager=True).is_in(first.implode())
 
 
 def _estimate_periods(marked_rows: pl.DataFrame) -> pl.DataFrame:
