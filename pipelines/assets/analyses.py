@@ -159,6 +159,7 @@ def analyses(context: dg.AssetExecutionContext, config: Anew, kontor: dg.Resourc
     kinds={"postgres"},
     metadata=metadata.rows(Result),
     description="What the API sends without computing: the results of every user, with the revision they were computed from.",
+    required_resource_keys={"kontor"},  # which tells that the run is alive
 )
 def served_results(context: dg.AssetExecutionContext) -> None:
     from pipelines.results import tasks

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
+from pipelines.assets.run_processes import RunProcesses
 from warehouse.runtime import traces
 from warehouse.settings import Settings
 
@@ -28,6 +29,8 @@ class ContextResource(dg.ConfigurableResource[Context]):
         settings = Settings()
         traces.configure(settings, "dagster")
         run = run_context.run
+        if run:
+            RunProcesses(settings.home).hold(run.run_id)
         context = Context.of(settings)
         try:
             with traces.span("run", **({"kontor__run": run.run_id, "kontor__job": run.job_name} if run else {})):

@@ -75,6 +75,13 @@ class House:
     def pid(self, name: str) -> int:
         return self.children[name].process.pid
 
+    def database_server(self) -> psutil.Process:
+        """The process of PostgreSQL that started all others of it."""
+        try:
+            return psutil.Process(int((self.home / "postgres" / "postmaster.pid").read_text().split()[0]))
+        except (OSError, ValueError, IndexError) as error:
+            raise psutil.NoSuchProcess(-1, "PostgreSQL") from error
+
     def look_after(self) -> None:
         """Starts again what has ended, until the soak is over."""
         while not self.over.wait(LOOK_SECONDS):

@@ -3,7 +3,7 @@ the oldest job worker are spared, so that there are processes that live through 
 """
 
 import random
-import subprocess
+import signal
 import threading
 import time
 from collections import Counter
@@ -16,7 +16,6 @@ import psutil
 
 from tests.soak.house import JOB_WORKERS, House
 from tests.support.small_disk import SmallDisk
-from warehouse.postgres.embedded import pg_ctl
 
 API_WORKER, JOB_WORKER, POSTGRES, DAGSTER_RUN = "API worker", "job worker", "PostgreSQL", "Dagster run"
 STUCK_WORKER, DAEMON, CODE_SERVER, FULL_DISK = "stuck API worker", "Dagster daemon", "Dagster code server", "full disk"
@@ -134,11 +133,10 @@ class Killer(threading.Thread):
         victim.suspend()
         return lambda: not victim.is_running() and len(api_workers(self.house)) == self.house.settings.workers
 
-    def _postgres(self) -> Callable[[], bool] | None:
-        with suppress(subprocess.SubprocessError):  # it is not there just now
-            pg_ctl(self.house.home / "postgres", "stop", "-m", "immediate")
-            return self._is_ready
-        return None
+    def _postgres(self) -> Callable[[], bool]:
+        victim = self.house.database_server()
+        victim.send_signal(signal.SIGQUIT)  # ends all of its processes without a last checkpoint
+        return lambda: not victim.is_running() and self._is_ready()
 
     def _daemon(self) -> Callable[[], bool]:
         victim = self.house.children["dagster-daemon"].process

@@ -121,6 +121,7 @@ def _soak(seconds: float, every: float, seed: int, disk_mebibytes: int) -> repor
         soaked = report.Soaked(notes, killer.kills, watch.lives(), places, house.restarts, facts)
         if not soaked.holds:
             shutil.copytree(house.home / "logs", LOGS, dirs_exist_ok=True)
+            shutil.copy(house.home / "postgres" / "log", LOGS / "postgres.log")
         return soaked
 
 

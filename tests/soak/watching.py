@@ -5,7 +5,6 @@ import time
 from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import linear_regression, median
 
 import psutil
@@ -69,7 +68,7 @@ class Watch(threading.Thread):
             with suppress(psutil.Error):
                 held = process.memory_info().rss / MEBIBYTE
                 self.samples[kind, process.pid].append(Sample(now, held, process.num_fds()))
-        with suppress(psutil.Error, OSError, ValueError):
+        with suppress(psutil.Error):
             self.samples[DATABASE, 0].append(self._database(now))
 
     def _processes(self) -> list[tuple[str, psutil.Process]]:
@@ -85,8 +84,7 @@ class Watch(threading.Thread):
 
     def _database(self, now: float) -> Sample:
         """The server as a whole: memory that its processes do not share, and their number in place of handles."""
-        pid = int(Path(self.house.home / "postgres" / "postmaster.pid").read_text().split()[0])
-        server = psutil.Process(pid)
+        server = self.house.database_server()
         processes = [server, *server.children()]
         held = 0
         for process in processes:

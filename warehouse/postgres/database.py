@@ -168,20 +168,20 @@ class Database:
 
     @contextmanager
     def _transaction(self, engine: Engine, **settings: str) -> Iterator[Session]:
-        with (
-            self._connect(engine, ACT_FOR, {"lock": NO_LOCK_TIMEOUT, **settings}, self._wait_seconds) as connection,
-            Session(connection, expire_on_commit=False) as session,
-        ):
-            try:
+        try:
+            with (
+                self._connect(engine, ACT_FOR, {"lock": NO_LOCK_TIMEOUT, **settings}, self._wait_seconds) as connection,
+                Session(connection, expire_on_commit=False) as session,
+            ):
                 yield session
                 session.commit()
                 connection.commit()
-            except DBAPIError as error:
-                if error.connection_invalidated or isinstance(error.orig, NO_ROOM):
-                    raise DatabaseUnavailable from error
-                if isinstance(error.orig, LOCK_CONFLICTS):
-                    raise Busy from error
-                raise
+        except DBAPIError as error:  # also one of the rollback, after an error of the block itself
+            if error.connection_invalidated or isinstance(error.orig, NO_ROOM):
+                raise DatabaseUnavailable from error
+            if isinstance(error.orig, LOCK_CONFLICTS):
+                raise Busy from error
+            raise
 
     def _connect(self, engine: Engine, first_statement: str, values: dict[str, str], wait_seconds: float) -> Connection:
         """A connection on which the first statement of a transaction has succeeded.
