@@ -46,7 +46,7 @@ from api.routes import (
 from api.services import Services
 from api.webform import render
 from warehouse.errors import Invalid
-from warehouse.runtime import logs, traces
+from warehouse.runtime import logs, memory, traces
 from warehouse.settings import Settings
 
 ROUTERS = (
@@ -118,6 +118,7 @@ def create_app(settings: Settings, routers: Sequence[APIRouter] = ROUTERS) -> Fa
 def worker() -> FastAPI:
     """The app of a worker process, with the settings from the environment."""
     settings = Settings()
+    memory.bound_arenas()
     logs.configure(settings.log_level)
     traces.configure(settings, "api")
     return create_app(settings)

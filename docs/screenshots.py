@@ -24,8 +24,7 @@ import httpx
 from PIL import Image
 from playwright.sync_api import Browser, Error, Locator, Page, ViewportSize, sync_playwright
 
-from api.cli import runs
-from api.dagster_proxy import credentials
+from api.dagster_proxy import credentials, runs
 from tests.browser.driving import DESKTOP_WITH_SCRIPT, PATIENCE, PHONE_WITH_SCRIPT, Profiles, Way, chromium, running_app
 from tests.spec.browsing import Browser as PlainBrowser
 from tests.spec.browsing import appended, connecting

@@ -41,7 +41,7 @@ from warehouse.postgres import watched, work_state
 from warehouse.postgres.job_connections import job_connector
 from warehouse.postgres.job_manager import FairJobManager
 from warehouse.postgres.jobs import AWAITED_PRIORITY, BANKS, TRACE
-from warehouse.runtime import logs, patience, traces
+from warehouse.runtime import logs, memory, patience, traces
 from warehouse.secrets import sealed_values
 from warehouse.settings import Settings
 from warehouse.stores import accesses, activity, fetches, redirect_sessions, results, webhooks
@@ -337,6 +337,7 @@ def _store_tally(context: Context) -> None:
 def main(settings: Settings | None = None) -> None:
     """The process of the worker. It exits even if threads hang at a bank."""
     chosen_settings = settings or Settings()
+    memory.bound_arenas()
     logs.configure(chosen_settings.log_level)
     traces.configure(chosen_settings, "worker")
     logging.getLogger("procrastinate").setLevel(logging.ERROR)  # it would log arguments of jobs

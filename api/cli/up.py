@@ -10,10 +10,10 @@ from typing import Any
 
 from rich.progress import Progress
 
-from api.cli import dagster, processes, runs
+from api.cli import dagster, processes
 from api.cli.demo import seed_demo
 from api.cli.installation import Installation, check_keys, console
-from api.dagster_proxy import credentials
+from api.dagster_proxy import credentials, runs
 from api.dagster_proxy.sites import READY
 from pipelines import demo_tenants as demo_flow
 from warehouse.lake.lake import Lake

@@ -16,8 +16,8 @@ from warehouse.settings import Settings
 PROTOCOL = "api.http.protocol:Protocol"
 """By name: only the processes that handle requests load it."""
 KEEP_ALIVE_SECONDS = 75
-"""How long an idle connection is kept: longer than proxies keep theirs (usually 60), or one of them sends a request into a connection
-that is being closed. A browser stays with its worker, which remembers what it has computed for its user.
+"""How long an idle connection is kept: longer than proxies keep theirs (usually 60), or one of them sends a request into a
+connection that is being closed. A browser stays with its worker, which remembers what it has computed for its user.
 """
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108  # our folder in it can be entered by this user only
 

@@ -1,9 +1,9 @@
 """Whether the process of a Dagster run is still alive.
 
 Dagster ends a run whose process has died only if the server of our code that started it is alive, and reaches the database when
-it looks at its processes. Without either, the run counts as started until `max_runtime_seconds`, and neither is it tried again nor
-does the next one begin. Therefore the process of a run holds a lock that ends with it, whatever ends it, and Dagster's daemon looks
-at the lock.
+it looks at its processes. Without either, the run counts as started until `max_runtime_seconds`: it is not tried again, and the
+next one does not begin. Therefore the process of a run holds a lock that ends with it, whatever ends it, and Dagster's daemon
+looks at the lock.
 """
 
 import fcntl

@@ -13,7 +13,7 @@ from uuid import uuid4
 
 import dagster as dg
 import pytest
-import yaml
+import yaml  # type: ignore[import-untyped]
 from dagster._core.events import DagsterEvent, DagsterEventType
 from dagster._core.test_utils import create_run_for_test
 from dagster._daemon.monitoring.run_monitoring import monitor_started_run
@@ -78,7 +78,7 @@ def status_after_a_look(instance: dg.DagsterInstance, run_id: str) -> dg.Dagster
 def started_run(instance: dg.DagsterInstance) -> str:
     run = create_run_for_test(instance, status=dg.DagsterRunStatus.STARTING)
     instance.report_dagster_event(DagsterEvent(DagsterEventType.RUN_START.value, run.job_name), run.run_id)
-    return run.run_id
+    return str(run.run_id)
 
 
 def test_a_run_ends_with_its_process(instance: dg.DagsterInstance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,7 +98,7 @@ def test_a_run_that_has_just_started_has_time_to_take_its_lock(
     run_id = started_run(instance)
     assert status_after_a_look(instance, run_id) is dg.DagsterRunStatus.STARTED
     now = time.time()
-    monkeypatch.setattr(run_processes.time, "time", lambda: now + run_processes.START_SECONDS + 1)
+    monkeypatch.setattr("time.time", lambda: now + run_processes.START_SECONDS + 1)
     assert status_after_a_look(instance, run_id) is dg.DagsterRunStatus.FAILURE
 
 
@@ -124,7 +124,7 @@ def test_the_context_of_flows_holds_the_lock_of_its_run(tmp_path: Path, monkeypa
 
     @dg.op
     def look(context: dg.OpExecutionContext, kontor: dg.ResourceParam[object]) -> None:
-        command = [sys.executable, "-c", IS_HELD, tmp_path, context.run_id]
+        command = [sys.executable, "-c", IS_HELD, str(tmp_path), context.run_id]
         seen.append(subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True).stdout.strip())
 
     @dg.job(executor_def=dg.in_process_executor, resource_defs={"kontor": ContextResource().get_resource_definition()})

@@ -11,7 +11,7 @@ import httpx
 from sqlalchemy import text
 from standardwebhooks.webhooks import Webhook
 
-from api.cli import runs
+from api.dagster_proxy import runs
 from pipelines.results import live
 from tests.soak.customers import Customer
 from tests.soak.house import House

@@ -17,7 +17,8 @@ from tempfile import TemporaryDirectory
 import psutil
 from sqlalchemy import make_url
 
-from api.cli import dagster, processes, runs
+from api.cli import dagster, processes
+from api.dagster_proxy import runs
 from api.dagster_proxy.sites import READY
 from pipelines.fetching.slots import SLOT_FORMAT, slot_of
 from tests.support.small_disk import MountRefused, SmallDisk, small_disk

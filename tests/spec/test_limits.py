@@ -166,7 +166,7 @@ def test_a_connection_that_sends_nothing_is_cut_off(quick: httpx.Client) -> None
 
 
 def test_proxies_let_go_of_an_idle_connection_before_we_do(quick: httpx.Client) -> None:
-    """Else a proxy sends a request into a connection that is being closed. nginx and most load balancers keep them for 60 seconds."""
+    """Else a proxy sends a request into a connection that is being closed. Most of them keep one for 60 seconds."""
     assert server.options(Settings(_env_file=None))["timeout_keep_alive"] > 60
     with socket.create_connection((quick.base_url.host, quick.base_url.port or 0), timeout=10) as connection:
         for _ in range(2):

@@ -14,9 +14,13 @@ def end_connection(stack: Stack, owner: Owner) -> None:
 
 
 def test_a_database_that_dies_before_the_next_statement(stack: Stack, r1: TenantUnderTest) -> None:
-    with pytest.raises(DatabaseUnavailable), stack.database.acting_for(r1.tenant_id) as owner:
-        end_connection(stack, owner)
-        owner.session.scalar(text("SELECT 1"))
+    def work() -> None:
+        with stack.database.acting_for(r1.tenant_id) as owner:
+            end_connection(stack, owner)
+            owner.session.scalar(text("SELECT 1"))
+
+    with pytest.raises(DatabaseUnavailable):
+        work()
 
 
 def test_a_database_that_dies_before_the_commit(stack: Stack, r1: TenantUnderTest) -> None:
@@ -26,6 +30,11 @@ def test_a_database_that_dies_before_the_commit(stack: Stack, r1: TenantUnderTes
 
 def test_a_database_that_dies_before_the_rollback(stack: Stack, r1: TenantUnderTest) -> None:
     """What a transaction has found out does not count if the database cannot even take it back."""
-    with pytest.raises(DatabaseUnavailable), stack.database.acting_for(r1.tenant_id) as owner:
-        end_connection(stack, owner)
-        raise NotFound("access")
+
+    def work() -> None:
+        with stack.database.acting_for(r1.tenant_id) as owner:
+            end_connection(stack, owner)
+            raise NotFound("access")
+
+    with pytest.raises(DatabaseUnavailable):
+        work()
