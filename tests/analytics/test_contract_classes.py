@@ -124,6 +124,20 @@ def test_a_single_charge_of_the_bank_belongs_to_no_other_fee() -> None:
     assert contracts.bookings["amount_cents"].unique().to_list() == [-995]
 
 
+@pytest.mark.parametrize(
+    ("name", "count", "expected"),
+    [
+        ("Kita Sonnenschein e.V.", 1, 1),
+        ("Babysitter Ella Meyer", 1, 0),
+        ("Babysitter Ella Meyer", 6, 1),
+    ],
+)
+def test_one_invoice_of_a_babysitter_is_no_contract(name: str, count: int, expected: int) -> None:
+    days = monthly(24)[-count:]
+    care = {"category": "FAMILY_CHILDCARE", "channel": "TRANSFER", "counterparty_name": name}
+    assert len(periods(book(days, -18_50, purpose="Rechnung 2069 Leistung 02/2026", **care))) == expected
+
+
 # Two banks
 
 

@@ -368,7 +368,14 @@ def few_users() -> Frames:
 def many_users() -> Frames:
     bookings, products, as_of = simulated(400, 31, 36)
     tags = tag.tag_bookings(bookings, products, CHOICES.to_frame(), RULES.to_frame(), Tagger(registry.shipped()))
-    return analyse(bookings.hstack(tags.drop("id", "user", "product")), products, as_of)
+    return without_premises(analyse(bookings.hstack(tags.drop("id", "user", "product")), products, as_of), tags)
+
+
+def without_premises(frames: Frames, tags: pl.DataFrame) -> Frames:
+    """The frames without contracts for the premises of a business: whoever owns a home may rent an office."""
+    premises = tags.filter(pl.col("freelancer") == "RENT_PREMISES").select("user", "id")
+    rented = frames["contract_bookings"].join(premises, on=["user", "id"], how="semi").select("user", id="contract")
+    return {**frames, "contracts": frames["contracts"].join(rented, on=["user", "id"], how="anti")}
 
 
 def test_every_pair_about_one_subject_has_a_rule_or_is_declared_compatible() -> None:

@@ -8,6 +8,7 @@ import polars as pl
 from analytics.analyses.contracts.amounts import medians
 from analytics.analyses.contracts.rhythm import period_names, periods
 from analytics.analyses.contracts.streams import (
+    CARE_CATEGORY,
     DOUBTFUL_AMOUNT,
     MAX_HABIT_PRIOR,
     MIN_INVOICE_TIMING,
@@ -57,6 +58,8 @@ EXTRA_PAY_WORDS = (
     r"|abschlag|urlaub|weihnacht|13\.|ersatz|reise|spesen|auslage|aushilfe"
 )
 """Words of wages, and of what employers pay besides."""
+HOURLY_CARE_WORDS = r"(?i)babysit"
+"""One invoice of somebody who minds children by the hour is no contract, and no sign of a child of one's own."""
 MAX_DAYS_BETWEEN_WAGES = 31
 MAX_PERIOD_CONFIDENCE = 0.95
 SPAN_CONFIDENCE = 0.95
@@ -219,13 +222,17 @@ def _single_payments(gathered_streams: GatheredStreams, streams: pl.DataFrame, b
     span = references.numbered_span(texts["purpose"])
     rows_with_texts = rows.hstack(texts.drop("counterparty_name")).hstack(span[["months", "numbered"]])
     is_granted = granted_benefits(texts) | _first_wages(rows["row"], bookings)
+    is_care_by_the_hour = texts.select(
+        (pl.col("category") == CARE_CATEGORY) & pl.col("counterparty_name").fill_null("").str.contains(HOURLY_CARE_WORDS)
+    ).to_series()
     marked_rows = rows_with_texts.filter(
+        ~is_care_by_the_hour,
         pl.col("mandate").is_not_null()
         | pl.col("steady")
         | pl.col("repeated")
         | pl.col("numbered")
         | pl.col("months").is_not_null()
-        | is_granted
+        | is_granted,
     )
     span_period = pl.col("months").replace_strict(PERIODS_BY_MONTHS, default=None, return_dtype=pl.String)
     kind = pl.when(pl.col("insurance") != UNRELATED).then("insurance").otherwise("category")
