@@ -144,7 +144,19 @@ def test_every_command_that_changes_something_is_one_of_ours() -> None:
         "password",
         "shares",
     }
-    programs = {"webserver", "daemon", "scheduler", "worker", "schema", "analyses", "blind", "households", "seed", "create", "split"}
+    programs = {
+        "webserver",
+        "daemon",
+        "scheduler",
+        "worker",
+        "schema",
+        "analyses",
+        "blind",
+        "households",
+        "seed",
+        "create",
+        "split",
+    }
     missing = {
         f"{group} {command}"
         for group, commands in groups.items()
