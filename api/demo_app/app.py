@@ -1,5 +1,6 @@
 """The pages of the demo. A visitor who connects a bank becomes a user of the demo's tenant, remembered by a cookie."""
 
+import asyncio
 import gzip
 import hashlib
 import ipaddress
@@ -191,10 +192,12 @@ async def correct(request: Request, tenant: DemoTenant) -> Response:
     name = request.path_params["booking"]
     partnered = None
     async with _visit(request, tenant) as visit:
-        if request.headers.get(LIVE):  # before the correction, all tags lie ready
-            partnered = await views.load_partners(visit, _shown_bookings(request))
+        change = visit.choose_category(name, fields.get("category", ""), change_existing=bool(fields.get("all")))
         try:
-            await visit.choose_category(name, fields.get("category", ""), change_existing=bool(fields.get("all")))
+            if request.headers.get(LIVE):  # read while the database works
+                _, partnered = await asyncio.gather(change, views.load_partners(visit, _shown_bookings(request)))
+            else:
+                await change
         except UserUnknown:
             raise
         except Refused as refused:

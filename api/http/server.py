@@ -47,6 +47,7 @@ def run(settings: Settings) -> None:
     metrics_folder = _metrics_folder(settings)
     shutil.rmtree(metrics_folder, ignore_errors=True)
     files.make_folder(metrics_folder)
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")  # a request is about one user: more threads would only wait for each other
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(metrics_folder)
     logs.configure(settings.log_level)
     config = uvicorn.Config("api.app:worker", factory=True, workers=settings.workers, **options(settings))

@@ -6,7 +6,7 @@ from fastapi import Query
 from starlette.responses import Response
 
 from analytics import trees
-from api.customer import AccessKey, Modifies, ProductKey, changing_for
+from api.customer import AccessKey, Modifies, ProductKey, changing_for, user_of
 from api.http.errors import misnamed, wrong
 from api.http.responses import empty_response
 from api.http.route import router
@@ -45,8 +45,16 @@ async def update_category(
     def change() -> None:
         with changing_for(services, caller) as owner:
             product_row = products.find(owner, accesses.find(owner, access), product)
-            flags = {"change_existing": change_existing, "create_rule": create_rule}
-            corrections.choose(owner, booking_id(transaction), item, product=product_row.id, **flags)
+            states = corrections.choose(
+                owner,
+                booking_id(transaction),
+                item,
+                product=product_row.id,
+                change_existing=change_existing,
+                create_rule=create_rule,
+                recent=services.recent_tags,
+            )
+        services.recent_tags.carry(user_of(caller), states)
 
     await services.changes.insist(change)
     return empty_response()
@@ -66,7 +74,15 @@ async def update_transaction(
 
     def change() -> None:
         with changing_for(services, caller) as owner:
-            corrections.choose(owner, booking_id(transaction), item, change_existing=change_existing, create_rule=create_rule)
+            states = corrections.choose(
+                owner,
+                booking_id(transaction),
+                item,
+                change_existing=change_existing,
+                create_rule=create_rule,
+                recent=services.recent_tags,
+            )
+        services.recent_tags.carry(user_of(caller), states)
 
     await services.changes.insist(change)
     return empty_response()
@@ -80,7 +96,9 @@ async def delete_choice(
 
     def change() -> None:
         with changing_for(services, caller) as owner:
-            corrections.retract(owner, booking_id(transaction), change_existing=change_existing)
+            recent = services.recent_tags
+            states = corrections.retract(owner, booking_id(transaction), change_existing=change_existing, recent=recent)
+        recent.carry(user_of(caller), states)
 
     await services.changes.insist(change)
     return empty_response()

@@ -8,6 +8,7 @@ from datetime import date
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
+from typing import NamedTuple
 from uuid import UUID
 
 import polars as pl
@@ -16,7 +17,7 @@ from cachetools import LRUCache
 
 from analytics import knowledge
 from analytics.bank_text import canonical
-from analytics.frames import CHOICES, LEDGER, PRODUCTS, RULES, TAGGED, TRANSACTIONS, checked
+from analytics.frames import CHOICES, PRODUCTS, RULES, TAGGED, TRANSACTIONS, checked
 from analytics.tagging import corrections, tag
 from analytics.tagging.line_cache import LineCache
 from analytics.tagging.tag import Tagger
@@ -182,11 +183,29 @@ class TaggedState:
     expired_accesses: int = 0
 
 
+@dataclass(frozen=True)
+class UncorrectedTags:
+    """The bookings of a user (columns `LEDGER`) and their tags without corrections (columns `SERVED`), with a digest of what
+    these are computed from besides the tagger.
+    """
+
+    bookings: pl.DataFrame
+    tags: pl.DataFrame
+    digest: bytes
+
+
+class StateChange(NamedTuple):
+    """The states before and after a change of corrections, between which the bookings and products stay the same."""
+
+    before: TaggedState
+    after: TaggedState
+
+
 class RecentTags:
     """The tagged bookings that were read last for requests of one process, so that the requests of a page read them once.
 
-    Tags without corrections are kept apart, by a digest of what they are computed from: after a correction, which is the last
-    step of tagging, all steps before it need not be repeated.
+    Tags without corrections are kept apart: after a correction, which is the last step of tagging, no step before it is repeated,
+    and no booking is read again.
 
     Only what committed transactions have stored may be remembered here: a revision that is taken back is given again.
     """
@@ -195,8 +214,8 @@ class RecentTags:
         self._tagged: LRUCache[UUID, tuple[TaggedState, TaggedBookings]] = LRUCache(
             max_rows, getsizeof=lambda entry: 1 + entry[1].bookings.height
         )
-        self._uncorrected: LRUCache[UUID, tuple[tuple[bytes, str], pl.DataFrame]] = LRUCache(
-            max_rows, getsizeof=lambda entry: 1 + entry[1].height
+        self._uncorrected: LRUCache[UUID, tuple[TaggedState, UncorrectedTags]] = LRUCache(
+            max_rows, getsizeof=lambda entry: 1 + entry[1].bookings.height
         )
         self._lock = threading.Lock()
         self._turns = [threading.Lock() for _ in range(TURNS)]
@@ -217,17 +236,32 @@ class RecentTags:
             if tagged.bookings.height < self._tagged.maxsize:
                 self._tagged[user] = (state, tagged)
 
-    def find_uncorrected(self, user: UUID, digest: bytes, version: str) -> pl.DataFrame | None:
-        """The tags of a user's bookings without corrections (columns `SERVED`), if they are of this digest and version."""
+    def find_uncorrected(self, user: UUID, state: TaggedState) -> UncorrectedTags | None:
+        """The tags of a user without corrections, if they are of this state."""
         with self._lock:
-            state, tags = self._uncorrected.get(user, (None, None))
-            return tags if state == (digest, version) else None
+            remembered_state, uncorrected = self._uncorrected.get(user, (None, None))
+            return uncorrected if remembered_state == state else None
 
-    def put_uncorrected(self, user: UUID, digest: bytes, version: str, tags: pl.DataFrame) -> None:
-        """Remembers tags of a user without corrections, unless they alone are too many."""
+    def find_same(self, user: UUID, digest: bytes, version: str) -> UncorrectedTags | None:
+        """The tags of a user without corrections, if this tagger computed them from what has this digest, in whatever state."""
         with self._lock:
-            if tags.height < self._uncorrected.maxsize:
-                self._uncorrected[user] = ((digest, version), tags)
+            remembered_state, uncorrected = self._uncorrected.get(user, (None, None))
+            if remembered_state is None or uncorrected is None:
+                return None
+            return uncorrected if (uncorrected.digest, remembered_state.version) == (digest, version) else None
+
+    def put_uncorrected(self, user: UUID, state: TaggedState, uncorrected: UncorrectedTags) -> None:
+        """Remembers the tags of a user without corrections, unless they alone are too many."""
+        with self._lock:
+            if uncorrected.bookings.height < self._uncorrected.maxsize:
+                self._uncorrected[user] = (state, uncorrected)
+
+    def carry(self, user: UUID, change: StateChange) -> None:
+        """Takes what is remembered of the state before a committed change of corrections for that of the state after it."""
+        with self._lock:
+            remembered_state, uncorrected = self._uncorrected.get(user, (None, None))
+            if remembered_state == change.before and uncorrected is not None:
+                self._uncorrected[user] = (change.after, uncorrected)
 
 
 def state(owner: Owner) -> str:
@@ -235,62 +269,68 @@ def state(owner: Owner) -> str:
     return f"{revisions.user_state(owner).revision}-{version(owner.tenant)}"
 
 
+def tagged_state(owner: Owner) -> TaggedState:
+    """The current state of a user's tagged bookings."""
+    return TaggedState(revisions.user_state(owner).revision, tagger(owner.tenant).version, accesses.count_expired(owner))
+
+
 def tagged_bookings(owner: Owner, recent: RecentTags | None = None) -> TaggedBookings:
     """All bookings of a user with their tags, read in the owner's transaction.
 
     `recent` ones are used if they are of the current state, else stored tags, else the same functions compute them now.
     """
-    user, current_tagger = owner.user_id, tagger(owner.tenant)
-    revision = revisions.user_state(owner).revision
+    user, state = owner.user_id, tagged_state(owner)
     if recent is None or user is None:
-        return _tagged_bookings(owner, revision, current_tagger, None)
-    state = TaggedState(revision, current_tagger.version, accesses.count_expired(owner))
+        return _tagged_bookings(owner, state, None)
     with recent.turn(user):
         tagged = recent.find(user, state)
         if tagged is None:
-            tagged = _tagged_bookings(owner, revision, current_tagger, recent)
-        elif not tagged.precomputed and not state.expired_accesses and results.exists(owner, NAME, revision, state.version):
+            tagged = _tagged_bookings(owner, state, recent)
+        elif not tagged.precomputed and not state.expired_accesses and results.exists(owner, NAME, state.revision, state.version):
             tagged = replace(tagged, precomputed=True)  # the same tags: only where they come from is told anew
         recent.put(user, state, tagged)
     return tagged
 
 
-def _tagged_bookings(owner: Owner, revision: int, current_tagger: Tagger, recent: RecentTags | None) -> TaggedBookings:
+def _tagged_bookings(owner: Owner, state: TaggedState, recent: RecentTags | None) -> TaggedBookings:
     """All bookings of a user with stored tags, or with tags that are computed now."""
-    bookings, tagger_version = ledger.whole(owner), current_tagger.version
-    stored_result = results.find(owner, NAME, revision, tagger_version)
+    uncorrected = recent.find_uncorrected(owner.user_id, state) if recent and owner.user_id else None
+    bookings = ledger.whole(owner) if uncorrected is None else uncorrected.bookings
+    stored_result = results.find(owner, NAME, state.revision, state.version)
     if stored_result is not None and (tags := decode(stored_result))["id"].equals(
         bookings["id"]
     ):  # they differ if an access has just expired
-        tagged = TaggedBookings(bookings.hstack(tags.drop("id")), revision, precomputed=True, version=tagger_version)
-        _remember_uncorrected(owner, recent, tagged)
-        return tagged
-    new_tags = _tag(owner, bookings, current_tagger, recent)
-    return TaggedBookings(bookings.hstack(new_tags.drop("id")), revision, precomputed=False, version=tagger_version)
+        if uncorrected is None:
+            _remember_uncorrected(owner, recent, state, bookings, tags)
+        return TaggedBookings(bookings.hstack(tags.drop("id")), state.revision, precomputed=True, version=state.version)
+    if uncorrected is None:
+        uncorrected = _uncorrected_tags(owner, state, bookings, recent)
+    tags = uncorrected.tags.hstack(bookings.select("user", "product")).select(TAGGED.names())
+    user_rules = with_name_keys(rules.whole(owner))
+    new_tags = corrections.apply_corrections(tags, bookings, choices.whole(owner), user_rules).select(SERVED)
+    return TaggedBookings(bookings.hstack(new_tags.drop("id")), state.revision, precomputed=False, version=state.version)
 
 
-def _tag(owner: Owner, bookings: pl.DataFrame, current_tagger: Tagger, recent: RecentTags | None) -> pl.DataFrame:
-    """The tags of all bookings of a user (columns `SERVED`). Steps before the corrections are skipped where their result is
-    remembered.
-    """
+def _uncorrected_tags(owner: Owner, state: TaggedState, bookings: pl.DataFrame, recent: RecentTags | None) -> UncorrectedTags:
+    """The tags of all bookings of a user without corrections, computed now unless they are remembered."""
     user, user_products = owner.user_id, products.whole(owner)
     digest = _digest(bookings, user_products)
-    tags = recent.find_uncorrected(user, digest, current_tagger.version) if recent and user else None
-    if tags is None:
-        tags = tag.recognise(bookings, user_products, current_tagger).select(SERVED)
-        if recent and user:
-            recent.put_uncorrected(user, digest, current_tagger.version, tags)
-    uncorrected = tags.hstack(bookings.select("user", "product")).select(TAGGED.names())
-    user_rules = with_name_keys(rules.whole(owner))
-    return corrections.apply_corrections(uncorrected, bookings, choices.whole(owner), user_rules).select(SERVED)
+    same = recent.find_same(user, digest, state.version) if recent and user else None
+    tags = tag.recognise(bookings, user_products, tagger(owner.tenant)).select(SERVED) if same is None else same.tags
+    uncorrected = UncorrectedTags(bookings, tags, digest)
+    if recent and user:
+        recent.put_uncorrected(user, state, uncorrected)
+    return uncorrected
 
 
-def _remember_uncorrected(owner: Owner, recent: RecentTags | None, tagged: TaggedBookings) -> None:
+def _remember_uncorrected(
+    owner: Owner, recent: RecentTags | None, state: TaggedState, bookings: pl.DataFrame, tags: pl.DataFrame
+) -> None:
     """Remembers the stored tags of a user without any correction: one who looks at tags may correct one of them next."""
     user = owner.user_id
     if recent and user and choices.whole(owner).is_empty() and rules.whole(owner).is_empty():
-        digest = _digest(tagged.bookings.select(LEDGER.names()), products.whole(owner))
-        recent.put_uncorrected(user, digest, tagged.version, tagged.bookings.select(SERVED))
+        digest = _digest(bookings, products.whole(owner))
+        recent.put_uncorrected(user, state, UncorrectedTags(bookings, tags.select(SERVED), digest))
 
 
 def _digest(bookings: pl.DataFrame, user_products: pl.DataFrame) -> bytes:

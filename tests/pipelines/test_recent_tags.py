@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from analytics.tagging import tag
-from pipelines.results import tags
-from pipelines.results.tags import RecentTags, TaggedBookings, TaggedState
+from pipelines.results import corrections, tags
+from pipelines.results.tags import RecentTags, StateChange, TaggedBookings, TaggedState, UncorrectedTags
 from tests.support.accounts import category
 from tests.support.stack import Customer, Stack
 from warehouse.postgres.database import Owner
@@ -50,15 +50,36 @@ def test_the_oldest_are_forgotten_where_there_are_too_many() -> None:
     assert recent.find(CLARA, first) is not None
 
 
-def test_uncorrected_tags_are_found_for_the_same_inputs_and_version_only() -> None:
-    recent = RecentTags(max_rows=5)
-    recent.put_uncorrected(ANNA, b"inputs", "model-1", anna := rows(3))
-    assert recent.find_uncorrected(ANNA, b"inputs", "model-1") is anna
-    assert recent.find_uncorrected(ANNA, b"others", "model-1") is None
-    assert recent.find_uncorrected(ANNA, b"inputs", "model-2") is None
-    assert recent.find_uncorrected(BERT, b"inputs", "model-1") is None
-    recent.put_uncorrected(BERT, b"inputs", "model-1", rows(3))
-    assert recent.find_uncorrected(ANNA, b"inputs", "model-1") is None, "the oldest are forgotten"
+def uncorrected_rows(count: int, digest: bytes = b"inputs") -> UncorrectedTags:
+    return UncorrectedTags(rows(count), rows(count), digest)
+
+
+def test_uncorrected_tags_are_found_for_the_same_inputs_or_state_and_version_only() -> None:
+    recent, state = RecentTags(max_rows=5), TaggedState(7, "model-1")
+    recent.put_uncorrected(ANNA, state, anna := uncorrected_rows(3))
+    assert recent.find_same(ANNA, b"inputs", "model-1") is anna
+    assert recent.find_same(ANNA, b"others", "model-1") is None
+    assert recent.find_same(ANNA, b"inputs", "model-2") is None
+    assert recent.find_same(BERT, b"inputs", "model-1") is None
+    assert recent.find_uncorrected(ANNA, state) is anna
+    assert recent.find_uncorrected(ANNA, TaggedState(8, "model-1")) is None
+    assert recent.find_uncorrected(ANNA, TaggedState(7, "model-2")) is None
+    assert recent.find_uncorrected(ANNA, TaggedState(7, "model-1", expired_accesses=1)) is None
+    recent.put_uncorrected(BERT, state, uncorrected_rows(3))
+    assert recent.find_uncorrected(ANNA, state) is None, "the oldest are forgotten"
+
+
+def test_uncorrected_tags_are_carried_from_the_state_before_a_correction_only() -> None:
+    recent = RecentTags()
+    first, second, third, fourth = (TaggedState(revision, "model-1") for revision in (7, 8, 9, 10))
+    recent.put_uncorrected(ANNA, first, anna := uncorrected_rows(3))
+    recent.carry(ANNA, StateChange(first, second))
+    assert recent.find_uncorrected(ANNA, second) is anna
+    assert recent.find_uncorrected(ANNA, first) is None
+    recent.carry(ANNA, StateChange(third, fourth))
+    assert recent.find_uncorrected(ANNA, fourth) is None, "between the second and the third state, bookings may have changed"
+    recent.carry(BERT, StateChange(second, third))
+    assert recent.find_uncorrected(BERT, third) is None
 
 
 @pytest.fixture(scope="module")
@@ -142,3 +163,53 @@ def test_tags_that_were_published_meanwhile_are_told_as_precomputed(stack: Stack
         ready = tags.tagged_bookings(owner, recent)
     assert ready.precomputed
     assert ready.bookings is tagged.bookings
+
+
+def test_a_correction_reads_no_bookings_again(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+    customer, recent = stack.tenant().customer(), RecentTags()
+    customer.connected("demo1")
+    tenant, user = customer.tenant.tenant_id, customer.user_id
+
+    def read() -> pl.DataFrame:
+        with stack.database.acting_for(tenant, user) as owner:
+            return tags.tagged_bookings(owner, recent).bookings
+
+    expenses = read().filter(pl.col("amount_cents") < 0)
+    booking = uuid.UUID(expenses["id"][0])
+    with monkeypatch.context() as patch:
+        patch.setattr(ledger, "whole", None)
+        for change_existing in (False, True):
+            with stack.database.changing_for(tenant, user) as owner:
+                states = corrections.choose(
+                    owner, booking, "TRAVEL_ACCOMMODATION", change_existing=change_existing, recent=recent
+                )
+            recent.carry(user, states)
+            corrected = read()
+            assert corrected.filter(pl.col("id") == str(booking))["category"].to_list() == ["TRAVEL_ACCOMMODATION"]
+        with stack.database.changing_for(tenant, user) as owner:
+            states = corrections.retract(owner, booking, recent=recent)
+        recent.carry(user, states)
+        retracted = read()
+    with stack.database.acting_for(tenant, user) as owner:
+        assert tags.tagged_bookings(owner).bookings.equals(retracted), "as computed from nothing"
+    is_own_choice = (pl.col("category_source") == "USER").sum()
+    assert retracted.select(is_own_choice).item() == corrected.select(is_own_choice).item() - 1, "of this booking alone"
+
+
+def test_a_correction_after_another_change_reads_the_bookings_again(stack: Stack) -> None:
+    customer, recent = stack.tenant().customer(), RecentTags()
+    customer.connected("demo1")
+    tenant, user = customer.tenant.tenant_id, customer.user_id
+    with stack.database.acting_for(tenant, user) as owner:
+        remembered = tags.tagged_bookings(owner, recent).bookings
+    expenses = remembered.filter(pl.col("amount_cents") < 0)
+    gone, booking = expenses["id"][0], uuid.UUID(expenses["id"][1])
+    stack.sql("DELETE FROM transactions WHERE id = :id", id=gone)
+    stack.sql("UPDATE users SET revision = revision + 1 WHERE id = :user", user=user)
+    with stack.database.changing_for(tenant, user) as owner:
+        states = corrections.choose(owner, booking, "TRAVEL_ACCOMMODATION", change_existing=True, recent=recent)
+    recent.carry(user, states)
+    with stack.database.acting_for(tenant, user) as owner:
+        bookings = tags.tagged_bookings(owner, recent).bookings
+    assert gone not in bookings["id"]
+    assert bookings.height == remembered.height - 1
