@@ -11,7 +11,7 @@ from typing import NamedTuple
 import polars as pl
 
 from analytics.analyses.keys import user_key
-from analytics.frames import ACCOUNT_PAYMENTS, LOAN_ACCOUNTS, checked, divided
+from analytics.frames import ACCOUNT_PAYMENTS, LOAN_ACCOUNTS, checked, collected, divided
 from analytics.products import ProductCategory
 
 LOAN_TRANSFER, SAVINGS_TRANSFER = "TRANSFER_LOAN", "TRANSFER_SAVINGS"
@@ -97,41 +97,47 @@ def _payments(bookings: pl.DataFrame, accounts: pl.DataFrame, transfer: str, *, 
     otherwise, if `by_count`, to the only one of the user.
     """
     account_keys = accounts.select(user_key("product")).to_series().implode()
-    rows = bookings.select("user", "product", "id", "booked_on", "amount_cents", "counterparty_iban", "pair_of").filter(
-        bookings["effective_category"] == transfer
-    )
-    is_on_account = user_key("product").is_in(account_keys)
-    payments = rows.filter(~is_on_account, pl.col("amount_cents") < 0)
-    legs = rows.filter(is_on_account).select("user", "product", pair_of="id")
-    ibans = accounts.filter(pl.col("iban").fill_null("") != "").select("user", "product", counterparty_iban="iban")
-    only = accounts.filter(by_count, pl.len().over("user") == 1).select("user", "product")
-    for name, part in {"paired": legs, "named": ibans, "only": only}.items():
-        keys = [column for column in part.columns if column != "product"]
+    columns = ["user", "product", "id", "booked_on", "amount_cents", "counterparty_iban", "pair_of"]
+    transfers = bookings[columns].filter(bookings["effective_category"] == transfer)
+    rows = transfers.with_columns(on_account=user_key("product").is_in(account_keys)).lazy()
+    payments = rows.filter(~pl.col("on_account"), pl.col("amount_cents") < 0)
+    legs = rows.filter("on_account").select("user", "product", pair_of="id")
+    ibans = accounts.lazy().filter(pl.col("iban").fill_null("") != "").select("user", "product", counterparty_iban="iban")
+    only = accounts.lazy().filter(by_count, pl.len().over("user") == 1).select("user", "product")
+    for name, part, keys in (
+        ("paired", legs, ["user", "pair_of"]),
+        ("named", ibans, ["user", "counterparty_iban"]),
+        ("only", only, ["user"]),
+    ):
         first = part.sort(*keys, "product").unique(keys, keep="first").rename({"product": name})
         payments = payments.join(first, on=keys, how="left", maintain_order="left")
     with_account = payments.with_columns(account=pl.coalesce("paired", "named", "only")).drop_nulls("account")
-    return checked(with_account.select(ACCOUNT_PAYMENTS.names()).sort("user", "booked_on", "id"), ACCOUNT_PAYMENTS)
+    return checked(collected(with_account.select(ACCOUNT_PAYMENTS.names()).sort("user", "booked_on", "id")), ACCOUNT_PAYMENTS)
 
 
 def _account_facts(bookings: pl.DataFrame, payments: pl.DataFrame, accounts: pl.DataFrame) -> pl.DataFrame:
     """The frame `LOAN_ACCOUNTS`."""
     columns = ("user", "id", "booked_on", "amount_cents", "effective_category", *TEXT_COLUMNS)
-    rows = bookings.select(*columns, account="product").join(accounts.select(ACCOUNT_KEY), on=ACCOUNT_KEY, how="semi")
+    rows = bookings.lazy().select(*columns, account="product")
     text = pl.concat_str([pl.col(name).fill_null("") for name in TEXT_COLUMNS], separator=" ")
-    worded_rows = rows.with_columns(text=text).with_columns(
-        interest=pl.when(pl.col("amount_cents") < 0, pl.col("text").str.contains(INTEREST_WORDS)).then(-pl.col("amount_cents"))
-    )
-    payment_texts = bookings.select("user", "id", *TEXT_COLUMNS).join(payments, on=["user", "id"]).with_columns(text=text)
-    parts = (_debts(worded_rows, accounts), _mortgages(worded_rows, payment_texts))
-    facts = accounts.select(ACCOUNT_KEY)
+    worded_rows = collected(
+        rows.join(accounts.lazy().select(ACCOUNT_KEY), on=ACCOUNT_KEY, how="semi")
+        .with_columns(text=text)
+        .with_columns(
+            interest=pl.when(pl.col("amount_cents") < 0, pl.col("text").str.contains(INTEREST_WORDS)).then(-pl.col("amount_cents"))
+        )
+    ).lazy()
+    payment_texts = bookings.lazy().select("user", "id", *TEXT_COLUMNS).join(payments.lazy(), on=["user", "id"])
+    parts = (_debts(worded_rows, accounts.lazy()), _mortgages(worded_rows, payment_texts.with_columns(text=text)))
+    facts = accounts.lazy().select(ACCOUNT_KEY)
     for part in parts:
         facts = facts.join(part, on=ACCOUNT_KEY, how="left", maintain_order="left")
     is_mortgage = pl.col("has_words").fill_null(value=False) | (pl.col("owed_cents") >= MIN_MORTGAGE_CENTS).fill_null(value=False)
     with_category = facts.with_columns(category=pl.when(is_mortgage).then(pl.lit(MORTGAGE)).otherwise(pl.lit(CREDIT)))
-    return checked(with_category.select(LOAN_ACCOUNTS.names()).sort(ACCOUNT_KEY), LOAN_ACCOUNTS)
+    return checked(collected(with_category.select(LOAN_ACCOUNTS.names()).sort(ACCOUNT_KEY)), LOAN_ACCOUNTS)
 
 
-def _mortgages(worded_rows: pl.DataFrame, payment_texts: pl.DataFrame) -> pl.DataFrame:
+def _mortgages(worded_rows: pl.LazyFrame, payment_texts: pl.LazyFrame) -> pl.LazyFrame:
     """By account whether words or categories of its bookings name a home (`has_words`)."""
     by_category = worded_rows.select(*ACCOUNT_KEY, named=pl.col("effective_category") == MORTGAGE)
     by_words = [
@@ -140,7 +146,7 @@ def _mortgages(worded_rows: pl.DataFrame, payment_texts: pl.DataFrame) -> pl.Dat
     return pl.concat([by_category, *by_words]).group_by(ACCOUNT_KEY).agg(has_words=pl.col("named").any())
 
 
-def _debts(worded_rows: pl.DataFrame, accounts: pl.DataFrame) -> pl.DataFrame:
+def _debts(worded_rows: pl.LazyFrame, accounts: pl.LazyFrame) -> pl.LazyFrame:
     """By account: `owed_cents`, `monthly_rate` and `lent_cents`, null where unknown.
 
     What was owed before a day is what is owed now and what was booked since. Where the balance is unknown, the fall of interest

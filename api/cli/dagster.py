@@ -21,7 +21,7 @@ from api.dagster_proxy import credentials, sites
 from warehouse.errors import KontorError
 from warehouse.postgres import embedded, migrate
 from warehouse.postgres.embedded import Addresses
-from warehouse.runtime import files
+from warehouse.runtime import files, priorities
 from warehouse.settings import Settings
 
 commands = typer.Typer(help="Dagster: schedules, backfills, training.", no_args_is_help=True)
@@ -61,6 +61,7 @@ def daemon() -> None:
     """Run schedules, the sensor and queued runs. Start exactly one daemon per installation."""
     _, variables = _service()
     os.umask(processes.PRIVATE_UMASK)
+    priorities.yield_to_others()  # the runs that it starts do
     # Replaces this process, so that a supervisor watches Dagster itself.
     command = [*PROGRAM, "dagster._daemon", "run", "-m", DEFINITIONS]  # with a server of our code of its own
     os.execve(sys.executable, command, variables)  # noqa: S606  # our own program
@@ -108,7 +109,7 @@ def ui_starts(
     credentials.create_token(settings.home)
 
     def start_of(name: str) -> Callable[[], processes.Child]:
-        return lambda: processes.start(name, *commands_by_name[name], logs)
+        return lambda: processes.start(name, *commands_by_name[name], logs, yields=name == CODE)
 
     return {name: start_of(name) for name in commands_by_name}
 

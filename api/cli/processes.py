@@ -18,7 +18,7 @@ from typing import IO, Any
 from rich.markup import escape
 
 from warehouse.errors import KontorError
-from warehouse.runtime import files
+from warehouse.runtime import files, priorities
 
 PR_SET_PDEATHSIG = 1
 LOOK_SECONDS = 0.5
@@ -38,6 +38,8 @@ class Child:
     environment: dict[str, str]
     log: Path | None
     """None if it writes to the output of this process."""
+    yields: bool = False
+    """Whether it leaves the processor to those who serve, with all processes that it starts."""
     process: subprocess.Popen[bytes] = field(init=False)
     started_at: float = field(init=False)
     restarts_in_a_row: int = 0
@@ -56,7 +58,7 @@ class Child:
                 stderr=output,
                 start_new_session=True,
                 umask=PRIVATE_UMASK,
-                preexec_fn=_end_with_parent(),
+                preexec_fn=_before_start(yields=self.yields),
             )
         self.started_at = time.monotonic()
 
@@ -89,17 +91,23 @@ class Child:
             os.killpg(self.process.pid, number)
 
 
-def start(name: str, command: list[str], environment: dict[str, str], logs: Path | None) -> Child:
+def start(name: str, command: list[str], environment: dict[str, str], logs: Path | None, *, yields: bool = False) -> Child:
     """A new process that logs to a file of its name; without a folder for it, to the output of this process."""
-    return Child(name, command, environment, None if logs is None else logs / f"{name}.log")
+    return Child(name, command, environment, None if logs is None else logs / f"{name}.log", yields)
 
 
-def _end_with_parent() -> Callable[[], None] | None:
-    """On Linux: makes a process receive SIGTERM when this one dies."""
+def _before_start(*, yields: bool) -> Callable[[], None] | None:
+    """On Linux: makes a process receive SIGTERM when this one dies, and sets its priority."""
     if sys.platform != "linux":
         return None
     library = ctypes.CDLL(None)
-    return lambda: library.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+    def prepare() -> None:
+        library.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+        if yields:
+            priorities.yield_to_others()
+
+    return prepare
 
 
 def finish(child: Child) -> None:

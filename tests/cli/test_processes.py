@@ -10,6 +10,7 @@ import pytest
 
 from api.cli import dagster, processes
 from warehouse.errors import KontorError
+from warehouse.runtime import priorities
 from warehouse.settings import Settings
 
 SLEEPING = [sys.executable, "-S", "-c", "import time; print('asleep', flush=True); time.sleep(60)"]
@@ -54,7 +55,7 @@ def test_a_signal_to_the_supervisor_stops_the_child() -> None:
 
 def test_the_proxy_is_not_told_where_the_databases_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     environments: dict[str, dict[str, str]] = {}
-    monkeypatch.setattr(processes, "start", lambda name, _command, variables, _logs: environments.setdefault(name, variables))
+    monkeypatch.setattr(processes, "start", lambda name, _command, variables, _logs, **_: environments.setdefault(name, variables))
     variables = dict.fromkeys((*dagster.DATABASE_SECRETS, "KONTOR_HOME"), "x")
     with dagster.sockets() as folder:
         assert folder.stat().st_mode & 0o777 == 0o700
@@ -64,3 +65,16 @@ def test_the_proxy_is_not_told_where_the_databases_are(tmp_path: Path, monkeypat
     code = {dagster.CODE_VARIABLE: str(folder / dagster.CODE_SOCKET)}
     with_databases = dict.fromkeys((dagster.CODE, "dagster-webserver"), variables | code)
     assert environments == {**with_databases, "dagster-proxy": {"KONTOR_HOME": "x", **code}}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="priorities are set where Linux starts a process")
+@pytest.mark.parametrize("yields", [False, True])
+def test_what_can_wait_leaves_the_processor_to_those_who_serve(tmp_path: Path, yields: bool) -> None:
+    """So do the processes that it starts."""
+    inner = "import os; print(os.getpriority(os.PRIO_PROCESS, 0), flush=True)"
+    program = f"import subprocess, sys; subprocess.run([sys.executable, '-S', '-c', {inner!r}])"
+    child = processes.start("program", [sys.executable, "-S", "-c", program], {}, tmp_path, yields=yields)
+    processes.finish(child)
+    expected = priorities.YIELDING_NICENESS if yields else os.getpriority(os.PRIO_PROCESS, 0)
+    assert child.log is not None
+    assert int(child.log.read_text()) == expected
