@@ -5,6 +5,7 @@ import polars as pl
 from analytics.analyses.keys import user_key
 from analytics.analyses.snapshot import Snapshot
 from analytics.bank_text import canonical, references, sepa
+from analytics.frames import collected
 from analytics.knowledge import partners
 from analytics.trees import UNKNOWN
 
@@ -55,19 +56,20 @@ def loan_facts(snapshot: Snapshot) -> pl.DataFrame:
     loan_contracts = snapshot.contracts.filter(_is_loan()).select(CONTRACT_COLUMNS).rename({"id": "contract"})
     loan_bookings = _loan_bookings(snapshot)
     instalments = _instalments(snapshot, loan_contracts, loan_bookings)
-    loans = loan_contracts
+    loans = loan_contracts.lazy()
     for facts in (
-        _kinds(loan_contracts, instalments),
-        _numbers(instalments),
-        _shares(instalments),
-        _payouts(loan_contracts, loan_bookings),
-        _early_repayments(loan_contracts, loan_bookings),
+        _kinds(loan_contracts.lazy(), instalments.lazy()),
+        _numbers(instalments.lazy()),
+        _shares(instalments).lazy(),
+        _payouts(loan_contracts, loan_bookings).lazy(),
+        _early_repayments(loan_contracts, loan_bookings).lazy(),
         _accounts(snapshot),
     ):
         loans = loans.join(facts, on=["user", "contract"], how="left", maintain_order="left")
-    return _with_beginning(snapshot, loans).with_columns(
+    dated_loans = _with_beginning(snapshot, loans).with_columns(
         installment=-pl.col("amount_latest"), paid=pl.coalesce("reached", pl.col("regular_count").cast(pl.Int64))
     )
+    return collected(dated_loans)
 
 
 def _loan_bookings(snapshot: Snapshot) -> pl.DataFrame:
@@ -77,9 +79,10 @@ def _loan_bookings(snapshot: Snapshot) -> pl.DataFrame:
     return snapshot.bookings.select(columns).filter(snapshot.are_in(categories))
 
 
-def _with_beginning(snapshot: Snapshot, loans: pl.DataFrame) -> pl.DataFrame:
+def _with_beginning(snapshot: Snapshot, loans: pl.LazyFrame) -> pl.LazyFrame:
     """With `opening` only for loans visible from their beginning: otherwise it is not the amount borrowed."""
-    dated_loans = loans.join(snapshot.histories.select("user", begun="start"), on="user", how="left", maintain_order="left")
+    histories = snapshot.histories.lazy().select("user", begun="start")
+    dated_loans = loans.join(histories, on="user", how="left", maintain_order="left")
     new = (pl.col("date_first") - pl.col("begun")).dt.total_days() >= MIN_HISTORY_DAYS
     return dated_loans.with_columns(opening=pl.when(new).then("opening"))
 
@@ -95,7 +98,7 @@ def _instalments(snapshot: Snapshot, loan_contracts: pl.DataFrame, loan_bookings
     return with_texts.with_columns(said=pl.coalesce(remittance, with_texts["purpose"], pl.lit("")))
 
 
-def _kinds(loan_contracts: pl.DataFrame, instalments: pl.DataFrame) -> pl.DataFrame:
+def _kinds(loan_contracts: pl.LazyFrame, instalments: pl.LazyFrame) -> pl.LazyFrame:
     """The kind of each loan. Instalments of a purchase go to a payment service, or most of their texts say so."""
     intermediaries = partners().frame.filter("intermediary")["partner"].implode()
     bought = instalments.group_by("user", "contract").agg(bought=pl.col("said").str.contains(_PURCHASE_WORDS).mean() > 0.5)
@@ -112,7 +115,7 @@ def _kinds(loan_contracts: pl.DataFrame, instalments: pl.DataFrame) -> pl.DataFr
     return contracts.select("user", "contract", kind=kind)
 
 
-def _numbers(instalments: pl.DataFrame) -> pl.DataFrame:
+def _numbers(instalments: pl.LazyFrame) -> pl.LazyFrame:
     """The total number of instalments (`number`) and the latest one paid (`reached`), where the texts count up with time."""
     texts = pl.col("said")
     number_in_reference, total_in_reference = references.instalment(texts)
@@ -214,13 +217,14 @@ def _early_repayments(loan_contracts: pl.DataFrame, loan_bookings: pl.DataFrame)
     return loans_with_bookings.filter(is_last, is_large).group_by("user", "contract").agg(repaid_on=pl.max("booked_on"))
 
 
-def _accounts(snapshot: Snapshot) -> pl.DataFrame:
+def _accounts(snapshot: Snapshot) -> pl.LazyFrame:
     """By contract the facts of the connected loan account that its latest payment went to."""
     if snapshot.own_contracts.loan_payments.is_empty():
-        return ACCOUNTS.to_frame()
-    payments = snapshot.payments.join(snapshot.own_contracts.loan_payments.select("user", "id", "account"), on=["user", "id"])
+        return ACCOUNTS.to_frame().lazy()
+    loan_payments = snapshot.own_contracts.loan_payments.lazy().select("user", "id", "account")
+    payments = snapshot.payments.lazy().join(loan_payments, on=["user", "id"])
     latest = payments.sort("user", "contract", "booked_on", "id").unique(["user", "contract"], keep="last", maintain_order=True)
-    return latest.join(snapshot.own_contracts.loan_accounts, on=["user", "account"]).select(ACCOUNTS.names())
+    return latest.join(snapshot.own_contracts.loan_accounts.lazy(), on=["user", "account"]).select(ACCOUNTS.names())
 
 
 def _lender(rows: pl.DataFrame) -> pl.Series:

@@ -72,24 +72,19 @@ def with_contract_payments(bookings: pl.DataFrame, contracts: OwnContracts) -> p
     """
     if contracts.loan_payments.is_empty() and contracts.home_savings_payments.is_empty():
         return bookings
-    kinds = contracts.loan_payments.join(contracts.loan_accounts.select(*ACCOUNT_KEY, "category"), on=ACCOUNT_KEY, how="left")
-    payments = {
-        MORTGAGE: kinds.filter(category=MORTGAGE),
-        CREDIT: kinds.filter(category=CREDIT),
-        HOME_SAVINGS: contracts.home_savings_payments,
-    }
+    categories = contracts.loan_accounts[[*ACCOUNT_KEY, "category"]].lazy()
+    loan_payments = contracts.loan_payments.lazy().join(categories, on=ACCOUNT_KEY, how="left")
+    kinds = collected(loan_payments.select("category", key=user_key("id")))
+    payment_keys = {name: kinds["key"].filter(kinds["category"] == name) for name in (MORTGAGE, CREDIT)}
+    payment_keys[HOME_SAVINGS] = contracts.home_savings_payments.select(user_key("id")).to_series()
     users = pl.concat([frame["user"] for frame in (contracts.loan_accounts, contracts.home_savings_payments)]).unique()
     rows = bookings["user"].is_in(users.implode()).arg_true()
     own_bookings = bookings.select("user", "id", "product", "category", "effective_category")[rows]
     account_keys = contracts.loan_accounts.select(user_key("account")).to_series().implode()
     choices = [pl.when(user_key("product").is_in(account_keys)).then(pl.lit(LOAN_TRANSFER))]
-    for name, payment_rows in payments.items():
-        payment_keys = payment_rows.select(user_key("id")).to_series().implode()
-        choices.append(pl.when(user_key("id").is_in(payment_keys)).then(pl.lit(name)))
-    return bookings.with_columns(
-        bookings[name].scatter(rows, own_bookings.select(pl.coalesce(*choices, name)).to_series())
-        for name in ("category", "effective_category")
-    )
+    choices += [pl.when(user_key("id").is_in(keys.implode())).then(pl.lit(name)) for name, keys in payment_keys.items()]
+    changed = own_bookings.select(pl.coalesce(*choices, name).alias(name) for name in ("category", "effective_category"))
+    return bookings.with_columns(bookings[column.name].scatter(rows, column) for column in changed)
 
 
 def _payments(bookings: pl.DataFrame, accounts: pl.DataFrame, transfer: str, *, by_count: bool) -> pl.DataFrame:
@@ -124,7 +119,9 @@ def _account_facts(bookings: pl.DataFrame, payments: pl.DataFrame, accounts: pl.
         rows.join(accounts.lazy().select(ACCOUNT_KEY), on=ACCOUNT_KEY, how="semi")
         .with_columns(text=text)
         .with_columns(
-            interest=pl.when(pl.col("amount_cents") < 0, pl.col("text").str.contains(INTEREST_WORDS)).then(-pl.col("amount_cents"))
+            interest=pl.when(pl.col("amount_cents") < 0, pl.col("text").str.contains(INTEREST_WORDS)).then(
+                -pl.col("amount_cents")
+            )
         )
     ).lazy()
     payment_texts = bookings.lazy().select("user", "id", *TEXT_COLUMNS).join(payments.lazy(), on=["user", "id"])

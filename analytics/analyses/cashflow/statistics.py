@@ -18,7 +18,7 @@ from analytics.analyses.cashflow.flows import (
     category_names,
 )
 from analytics.analyses.cashflow.items import KINDS, item_names, item_number, month_number, week_number
-from analytics.frames import CASHFLOW, CASHFLOW_TOTALS, checked
+from analytics.frames import CASHFLOW, CASHFLOW_TOTALS, checked, collected
 from analytics.native.compiling import compiled
 from analytics.trees.cashflow import TOTAL
 
@@ -150,27 +150,25 @@ def roll_up(
         each.cast({k: v for k, v in names_of.items() if k in each.columns})
         for each in (statistics_of_tree, current_items, parent_items)
     )
-    rows = _sum_tags(coded_statistics, MAIN if level == MAIN and tree == CATEGORIES else SUB, with_aggregates=with_aggregates)
-    totals = _with_current_items(
-        pl.concat([rows, _sum_parents(rows, parent_items)]), current_items, with_aggregates=with_aggregates
-    )
-    return checked(
-        totals.sort("user", "level", "tag", "item").cast(dict(CASHFLOW_TOTALS.items())).select(CASHFLOW_TOTALS.names()),
-        CASHFLOW_TOTALS,
-    )
+    level = MAIN if level == MAIN and tree == CATEGORIES else SUB
+    rows = collected(_sum_tags(coded_statistics.lazy(), names_of["tag"], level, with_aggregates=with_aggregates))
+    all_rows = collected(pl.concat([rows.lazy(), _sum_parents(rows.lazy(), parent_items.lazy())]))
+    totals = _with_current_items(all_rows, current_items, with_aggregates=with_aggregates)
+    sorted_totals = totals.sort("user", "level", "tag", "item").cast(dict(CASHFLOW_TOTALS.items()))
+    return checked(collected(sorted_totals.select(CASHFLOW_TOTALS.names())), CASHFLOW_TOTALS)
 
 
-def _sum_tags(coded_statistics: pl.DataFrame, level: str, *, with_aggregates: bool) -> pl.DataFrame:
+def _sum_tags(coded_statistics: pl.LazyFrame, kind: pl.Enum, level: str, *, with_aggregates: bool) -> pl.LazyFrame:
     """The sums of months and weeks by the tags of a level, and optionally by the aggregates."""
-    kind = coded_statistics.schema["tag"]
-    groups = category_groups().select(pl.col("tag", "main", "aggregate").cast(kind))
-    grouped_rows = coded_statistics.join(groups, on="tag", how="left")
+    groups = category_groups().lazy().select(pl.col("tag", "main", "aggregate").cast(kind))
+    grouped_rows = collected(coded_statistics.join(groups, on="tag", how="left")).lazy()
     tag_column = "main" if level == MAIN else "tag"
     level_sums = grouped_rows.group_by("user", "item", level=pl.lit(level, LEVEL), tag=tag_column).agg(pl.sum("cents"))
     if not with_aggregates:
         return level_sums
     with_aggregate = grouped_rows.filter(pl.col("aggregate").is_not_null())
-    aggregate_sums = with_aggregate.group_by("user", "item", level=pl.lit(AGGREGATE, LEVEL), tag="aggregate").agg(pl.sum("cents"))
+    sums = with_aggregate.group_by("user", "item", level=pl.lit(AGGREGATE, LEVEL), tag="aggregate").agg(pl.sum("cents"))
+    aggregate_sums = collected(sums).lazy()
     net = aggregate_sums.group_by("user", "item", "level", tag=pl.lit(NET, kind)).agg(pl.sum("cents"))
     return pl.concat([level_sums.filter(pl.col("tag") != INCOME), aggregate_sums, net])
 
@@ -183,13 +181,13 @@ def _parent_items(rows: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([months.with_columns(within=item) for item in parent_items])
 
 
-def _sum_parents(rows: pl.DataFrame, parent_items: pl.DataFrame) -> pl.DataFrame:
+def _sum_parents(rows: pl.LazyFrame, parent_items: pl.LazyFrame) -> pl.LazyFrame:
     """The sums of months by quarter, year, and the whole time."""
     return (
         rows.join(parent_items, on="item", how="inner")
         .group_by("user", "level", "tag", item="within")
         .agg(pl.sum("cents"))
-        .select(rows.columns)
+        .select("user", "item", "level", "tag", "cents")
     )
 
 
@@ -203,15 +201,17 @@ def _current_items(as_of: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([*items, current_numbers.select("user", item=pl.lit(TOTAL))])
 
 
-def _with_current_items(rows: pl.DataFrame, current_items: pl.DataFrame, *, with_aggregates: bool) -> pl.DataFrame:
+def _with_current_items(rows: pl.DataFrame, current_items: pl.DataFrame, *, with_aggregates: bool) -> pl.LazyFrame:
     """The rows, with 0 cents in current items without a booking. Every user has the aggregates."""
-    tags = rows.select("user", "level", "tag").unique()
+    tags, items = rows.lazy().select("user", "level", "tag"), current_items.lazy()
     if with_aggregates:
-        aggregate_tags = pl.DataFrame({"tag": AGGREGATE_TAGS}, {"tag": rows.schema["tag"]}).with_columns(
-            level=pl.lit(AGGREGATE, LEVEL)
-        )
-        tags = pl.concat(
-            [tags, current_items.select("user").unique().join(aggregate_tags, how="cross").select(tags.columns)]
-        ).unique()
-    missing_items = tags.join(current_items, on="user", how="inner").join(rows, on=["user", "level", "tag", "item"], how="anti")
-    return pl.concat([rows, missing_items.select("user", "level", "tag", "item", cents=pl.lit(0, pl.Int64)).select(rows.columns)])
+        aggregate_tags = pl.DataFrame({"tag": AGGREGATE_TAGS}, {"tag": rows.schema["tag"]}).lazy()
+        aggregates = items.select("user").unique().join(aggregate_tags, how="cross")
+        tags = pl.concat([tags, aggregates.select("user", pl.lit(AGGREGATE, LEVEL).alias("level"), "tag")])
+    missing_items = (
+        tags.unique()
+        .join(items, on="user", how="inner")
+        .join(rows.lazy(), on=["user", "level", "tag", "item"], how="anti")
+        .select("user", "item", "level", "tag", cents=pl.lit(0, pl.Int64))
+    )
+    return pl.concat([rows.lazy(), missing_items])

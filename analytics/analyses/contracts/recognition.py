@@ -156,6 +156,7 @@ def _score_streams(gathered_streams: GatheredStreams) -> pl.DataFrame:
 
 
 @cache
+@cache
 def _is_contract() -> pl.Expr:
     """Whether enough slots are met well enough; habits must be met nearly to the day, with the same amount each time."""
     slots = pl.col("slots")

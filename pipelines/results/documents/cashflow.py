@@ -5,6 +5,7 @@ joined to its rows, so that Python touches no element. The text of all users is 
 between and after the two lists of an instance, and the elements of these lists.
 """
 
+from functools import cache
 from typing import Annotated, NamedTuple
 
 import polars as pl
@@ -15,6 +16,7 @@ from analytics.analyses.cashflow.flows import CATEGORIES, PARTNERS
 from analytics.analyses.cashflow.items import KIND_INDEX
 from analytics.analyses.cashflow.statistics import AGGREGATE, MAIN, SUB
 from analytics.analyses.suite import Frames
+from analytics.frames import collected
 from analytics.trees.cashflow import TOTAL
 from pipelines.results.documents.fields import Column, DocumentPart, Euros, Text, Truth, field_texts
 from pipelines.results.documents.json_text import fields, plain
@@ -90,7 +92,10 @@ def cashflow(writer: TagWriter, frames: Frames, as_of: pl.DataFrame, view: Cashf
     times = _times(writer, pl.concat([rows["item"].unique() for rows in flows]).unique())
     tags = _tags(writer, pl.concat([rows.select("level", "tag").unique() for rows in flows]).unique(), view.tree)
     tree, outer, inner = (view.tree, tags, times) if view.focus == TIME else (TIMES, times, tags)
-    lists = [_elements(rows, outer, inner, section) for rows, section in zip(flows, (STATISTICS, PREDICTIONS), strict=True)]
+    lists = [
+        collected(_elements(rows.lazy(), outer, inner, section))
+        for rows, section in zip(flows, (STATISTICS, PREDICTIONS), strict=True)
+    ]
     strips = pl.concat([*lists, *_frames(writer, tree, pl.concat(lists).select("user", "outer").unique(), outer)])
     return _join(strips.sort("user", "outer", "section", "place"))
 
@@ -102,8 +107,8 @@ def _join(strips: pl.DataFrame) -> pl.DataFrame:
     follows = (section == section.shift()) | (section == BEGIN)
     before = pl.when(first.fill_null(value=True)).then(pl.lit("[")).when(follows).then(pl.lit(",")).otherwise(pl.lit(""))
     after = pl.when(last.fill_null(value=True)).then(pl.lit("]")).otherwise(pl.lit(""))
-    texts = strips.select("user", text=pl.concat_str(before, "text", "item", after))
-    return texts.group_by("user", maintain_order=True).agg(pl.col("text").str.join("").alias(DOCUMENT))
+    texts = strips.lazy().select("user", text=pl.concat_str(before, "text", "item", after))
+    return collected(texts.group_by("user", maintain_order=True).agg(pl.col("text").str.join("").alias(DOCUMENT)))
 
 
 def _frames(writer: TagWriter, tree: str, instances: pl.DataFrame, outer: pl.DataFrame) -> list[pl.DataFrame]:
@@ -138,6 +143,7 @@ def _level(view: CashflowView) -> str:
     return view.level if view.tree == CATEGORIES else SUB
 
 
+@cache
 def _amounts(model: type[CashflowStatistic]) -> pl.Expr:
     """The beginning of an element, up to its item."""
     names = (name for name in model.model_fields if name != "tag_tree_item")
@@ -162,9 +168,9 @@ def _with_places(column: str, names: list[str], texts: dict[str, str]) -> pl.Dat
     return pl.DataFrame([names, range(len(names)), [f"{texts[name]}}}" for name in names]], schema)
 
 
-def _elements(rows: pl.DataFrame, outer: pl.DataFrame, inner: pl.DataFrame, section: int) -> pl.DataFrame:
+def _elements(rows: pl.LazyFrame, outer: pl.DataFrame, inner: pl.DataFrame, section: int) -> pl.LazyFrame:
     """The elements below each outer item, by the places of the inner items. The JSON of an element is `text` and `item`."""
-    elements = rows.join(outer.select(outer.columns[0], outer="place"), on=outer.columns[0])
-    return elements.join(inner, on=inner.columns[0]).select(
+    elements = rows.join(outer.lazy().select(outer.columns[0], outer="place"), on=outer.columns[0])
+    return elements.join(inner.lazy(), on=inner.columns[0]).select(
         "user", "outer", section=pl.lit(section, pl.UInt8), text="amounts", place="place", item="text"
     )

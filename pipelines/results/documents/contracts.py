@@ -1,12 +1,14 @@
 """The contracts of users as JSON."""
 
 from datetime import date
+from functools import cache
 from typing import Annotated
 
 import polars as pl
 from pydantic import Field
 
 from analytics.analyses.suite import Frames
+from analytics.frames import collected
 from pipelines.results.documents.fields import (
     Column,
     Confidence,
@@ -141,9 +143,11 @@ CONTRACT_ORDER = (
 
 def contracts(writer: TagWriter, frames: Frames, _: pl.DataFrame) -> pl.DataFrame:
     """`user` and the three documents."""
-    rows = frames["contracts"].rename({"id": "contract"}).sort(KEY)
-    for texts in (_costs(frames["contract_bookings"]), _ids(frames["contract_bookings"]), _loans(frames["loans"])):
-        rows = rows.join(texts, on=KEY, how="left", maintain_order="left")
+    contract_rows = frames["contracts"].lazy().rename({"id": "contract"}).sort(KEY)
+    bookings = frames["contract_bookings"].lazy()
+    for texts in (_costs(bookings), _ids(bookings), _loans(frames["loans"].lazy())):
+        contract_rows = contract_rows.join(texts, on=KEY, how="left", maintain_order="left")
+    rows = collected(contract_rows)
     parts = {"item": pl.col("category"), "suffix": pl.col("contract"), "details": _details(), "more": _items(writer, rows)}
     parts["relations"] = _relations(writer, rows)
     tags = rows.select("user", "insurance", "category", **parts)
@@ -153,6 +157,7 @@ def contracts(writer: TagWriter, frames: Frames, _: pl.DataFrame) -> pl.DataFram
     return by_user.agg(**{name: json_list(pl.col("text").filter(matches)) for name, matches in filters.items()})
 
 
+@cache
 def _details() -> pl.Expr:
     total = pl.col("amount_total_regular") + pl.col("amount_total_non_regular")
     texts = field_texts(
@@ -198,7 +203,7 @@ def _price_changes() -> pl.Expr:
     return pl.concat_str(pl.lit("["), pl.col("price_changes").list.eval(json_object(texts)).list.join(","), pl.lit("]"))
 
 
-def _costs(bookings: pl.DataFrame) -> pl.DataFrame:
+def _costs(bookings: pl.LazyFrame) -> pl.LazyFrame:
     """The JSON of the payments of each day: all, regular, and non-regular ones."""
     names = [f"costs{part}" for part in PARTS]
     payments = bookings.select(
@@ -214,13 +219,13 @@ def _costs(bookings: pl.DataFrame) -> pl.DataFrame:
     return texts.group_by(KEY, maintain_order=True).agg(**objects)
 
 
-def _ids(bookings: pl.DataFrame) -> pl.DataFrame:
+def _ids(bookings: pl.LazyFrame) -> pl.LazyFrame:
     """The JSON of the bookings of each contract, by day and id."""
     by_contract = bookings.sort(*KEY, "booked_on", "id").group_by(KEY, maintain_order=True)
     lists = by_contract.agg(**{f"ids{part}": pl.col("id").filter(matches) for part, matches in PARTS.items()})
     return lists.with_columns(quoted(f"ids{part}").alias(f"ids{part}") for part in PARTS)
 
 
-def _loans(loans: pl.DataFrame) -> pl.DataFrame:
+def _loans(loans: pl.LazyFrame) -> pl.LazyFrame:
     """The JSON of the estimates of each loan."""
     return loans.select(*KEY, loan=json_object(field_texts(Loan, LOAN_ORDER)))

@@ -84,10 +84,11 @@ def nothing(name: str) -> bytes:
 
 def _write(group: DocumentGroup, writer: TagWriter, frames: Frames, as_of: pl.DataFrame) -> Iterator[tuple[str, Documents]]:
     for batch, batch_frames in _batches({name: frames[name] for name in group.reads}, as_of):
-        texts = batch.select("user").join(group.write(writer, batch_frames, batch), on="user", how="left", maintain_order="left")
-        bodies = texts.select("user", pl.col(group.names).cast(pl.Binary).fill_null(pl.lit(group.empty)))
-        for user, *user_bodies in bodies.iter_rows(buffer_size=1):
-            yield user, dict(zip(group.names, user_bodies, strict=True))
+        texts = group.write(writer, batch_frames, batch).select("user", pl.col(group.names).cast(pl.Binary))
+        row_of = {user: row for row, user in enumerate(texts["user"])}
+        for user in batch["user"]:
+            bodies = texts.row(row_of[user])[1:] if user in row_of else (None,) * len(group.names)
+            yield user, {name: group.empty if body is None else body for name, body in zip(group.names, bodies, strict=True)}
 
 
 def _batches(frames: Frames, as_of: pl.DataFrame) -> Iterator[tuple[pl.DataFrame, Frames]]:
