@@ -26,7 +26,7 @@ from analytics.analyses.contracts.rhythm import (
 )
 from analytics.bank_text import references, sepa
 from analytics.bank_text.channels import Channel
-from analytics.frames import nulls
+from analytics.frames import collected, nulls
 from analytics.native.compiling import compiled
 from analytics.native.dense_ids import Numbering
 from analytics.native.hashing import Numbers
@@ -228,11 +228,11 @@ def _split_successors(rows: pl.DataFrame, streams_rhythm: Rhythm, bookings: pl.D
     contract, customer = references.written_numbers(bookings["purpose"][read_rows["row"]])
     number = pl.select(pl.coalesce(contract, customer)).to_series()
     numbers = read_rows.select("stream", "booked_on", number=number)
-    spans = numbers.group_by("stream", "number").agg(n=pl.len(), first=pl.min("booked_on"), last=pl.max("booked_on"))
-    spans = spans.sort("stream", "first", "number")
+    spans = numbers.lazy().group_by("stream", "number").agg(n=pl.len(), first=pl.min("booked_on"), last=pl.max("booked_on"))
     follows = (pl.col("first") > pl.col("last").shift(1).over("stream")).fill_null(value=True)
     is_successor = pl.col("number").is_not_null() & (pl.col("n") >= MIN_NUMBERED_PAYMENTS) & follows
-    split_streams = spans.group_by("stream").agg(n=pl.len(), all=is_successor.all()).filter("all", pl.col("n") > 1)["stream"]
+    successors = spans.sort("stream", "first", "number").group_by("stream").agg(n=pl.len(), all=is_successor.all())
+    split_streams = collected(successors.filter("all", pl.col("n") > 1).select("stream"))["stream"]
     is_split_row = rows["stream"].is_in(split_streams.implode()).to_numpy()
     if not is_split_row.any():
         return rows, streams_rhythm
@@ -328,10 +328,10 @@ def _equal_payments(rows: pl.DataFrame, sizes: Integers, bookings: pl.DataFrame)
     channel = bookings["channel"][rows["row"]]
     is_transfer = channel.is_in([Channel.TRANSFER, Channel.STANDINGORDER, Channel.UNKNOWN])
     is_card = (channel == Channel.CARD) & pl.Series((sizes >= MIN_EQUAL_PAYMENTS) & (sizes <= MAX_CARD_PAYMENTS))
-    payments = rows.with_columns(card=is_card, size=pl.Series(sizes)).filter(is_transfer | is_card)
-    frequent = payments.filter(pl.len().over("group_key", "cents") >= MIN_EQUAL_PAYMENTS)
+    payments = rows.hstack([is_card.alias("card"), pl.Series("size", sizes)]).filter(is_transfer | is_card)
+    frequent = payments.lazy().filter(pl.len().over("group_key", "cents") >= MIN_EQUAL_PAYMENTS)
     is_rare_otherwise = pl.len().over("group_key") >= MIN_EQUAL_SHARE * pl.col("size")
-    return frequent.filter(~pl.col("card") | is_rare_otherwise).select(rows.columns)
+    return collected(frequent.filter(~pl.col("card") | is_rare_otherwise).select(rows.columns))
 
 
 @compiled
@@ -548,14 +548,18 @@ def _with_mandates(rows: pl.DataFrame, bookings: pl.DataFrame) -> pl.DataFrame:
     with_mandate = debits.with_columns(
         mandate=pl.when(mandate_references.is_not_null()).then(pl.struct(pl.col("user"), mandate_references).hash())
     )
-    parties = (
-        with_mandate.filter(pl.col("mandate").is_not_null()).group_by("mandate").agg(one=pl.min("party"), other=pl.max("party"))
+    mandate_rows = with_mandate.lazy().select("mandate", "party").filter(pl.col("mandate").is_not_null())
+    parties = mandate_rows.group_by("mandate").agg(one=pl.min("party"), other=pl.max("party"))
+    shared_mandates = collected(parties.filter(pl.col("one") != pl.col("other")).select("mandate"))["mandate"]
+    own_mandate = pl.when(~pl.col("mandate").is_in(shared_mandates.implode())).then("mandate")
+    own_mandates = collected(
+        with_mandate.lazy()
+        .select("group_key", mandate=own_mandate)
+        .select(
+            "mandate",
+            repeated=pl.col("mandate").is_not_null() & pl.struct("group_key", "mandate").hash().is_duplicated(),
+        )
     )
-    shared_mandates = parties.filter(pl.col("one") != pl.col("other"))["mandate"]
-    own_mandates = with_mandate.with_columns(mandate=pl.when(~pl.col("mandate").is_in(shared_mandates.implode())).then("mandate"))
-    is_repeated = own_mandates.select(
-        pl.col("mandate").is_not_null() & pl.struct("group_key", "mandate").hash().is_duplicated()
-    ).to_series()
     says_recurring = (
         texts["booking_text"].str.contains_any(list(RECURRING_STEMS), ascii_case_insensitive=True).fill_null(value=False)
     )
@@ -563,16 +567,18 @@ def _with_mandates(rows: pl.DataFrame, bookings: pl.DataFrame) -> pl.DataFrame:
     not_repeated = pl.Series(np.zeros(rows.height, np.bool_))
     return rows.with_columns(
         mandate=no_mandate.scatter(debit_rows, own_mandates["mandate"]),
-        repeated=not_repeated.scatter(debit_rows, is_repeated | says_recurring),
+        repeated=not_repeated.scatter(debit_rows, own_mandates["repeated"] | says_recurring),
     )
 
 
 def _split_by_mandate(rows: pl.DataFrame) -> pl.DataFrame:
     """The rows with groups split by mandate, where a creditor keeps mandates for several payments."""
-    groups = rows.filter(pl.col("mandate").is_not_null()).group_by("group_key").agg(n=pl.len(), mandates=pl.n_unique("mandate"))
-    stable_groups = groups.filter(pl.col("mandates") > 1, pl.col("mandates") <= MAX_MANDATES_PER_BOOKING * pl.col("n"))[
-        "group_key"
-    ]
+    with_mandate = rows.lazy().select("group_key", "mandate").filter(pl.col("mandate").is_not_null())
+    groups = with_mandate.group_by("group_key").agg(n=pl.len(), mandates=pl.n_unique("mandate"))
+    is_stable = (pl.col("mandates") > 1) & (pl.col("mandates") <= MAX_MANDATES_PER_BOOKING * pl.col("n"))
+    stable_groups = collected(groups.filter(is_stable).select("group_key"))["group_key"]
+    if stable_groups.is_empty():
+        return rows
     apart = pl.when(pl.col("mandate").is_not_null(), pl.col("group_key").is_in(stable_groups.implode()))
     return rows.with_columns(group_key=apart.then(pl.struct("group_key", "mandate").hash()).otherwise("group_key"))
 
@@ -612,13 +618,15 @@ def _split_by_kind(rows: pl.DataFrame, bookings: pl.DataFrame) -> pl.DataFrame:
 
 def _split_by(rows: pl.DataFrame, kinds: pl.Series) -> pl.DataFrame:
     """The rows with streams split by kind, where at least two kinds appear at least twice; rows without a kind stay together."""
-    rows_with_kinds = rows.with_columns(kinds)
-    repeated_kinds = (
-        rows_with_kinds.filter(pl.col("kind").is_not_null()).group_by("stream", "kind").len().filter(pl.col("len") > 1)
-    )
-    split_streams = repeated_kinds.group_by("stream").len().filter(pl.col("len") > 1)["stream"]
+    kind_rows = rows[["stream"]].hstack([kinds])
+    known_kinds = kind_rows.lazy().filter(pl.col("kind").is_not_null())
+    repeated_kinds = known_kinds.group_by("stream", "kind").len().filter(pl.col("len") > 1)
+    split_streams = collected(repeated_kinds.group_by("stream").len().filter(pl.col("len") > 1).select("stream"))["stream"]
+    if split_streams.is_empty():  # nearly always
+        return rows
     apart = pl.when(pl.col("stream").is_in(split_streams.implode()), pl.col("kind").is_not_null())
-    return rows_with_kinds.with_columns(stream=apart.then(pl.struct("stream", "kind").hash()).otherwise("stream")).drop("kind")
+    streams = kind_rows.select(stream=apart.then(pl.struct("stream", "kind").hash()).otherwise("stream"))
+    return rows.with_columns(streams)
 
 
 def _amount_levels(rows: pl.DataFrame) -> pl.Series:
@@ -626,8 +634,8 @@ def _amount_levels(rows: pl.DataFrame) -> pl.Series:
     size = pl.col("size")
     is_gap = (size - size.shift()) > pl.max_horizontal(pl.lit(MIN_GAP_CENTS), size.shift() * MIN_GAP_SHARE)
     is_new_level = (pl.col("stream") != pl.col("stream").shift()).fill_null(value=True) | is_gap
-    sizes = rows.select("stream", size=pl.col("cents").abs(), position=pl.int_range(pl.len(), dtype=pl.UInt32))
-    levels = sizes.sort("stream", "size").select("position", level=is_new_level.cum_sum())
+    sizes = rows.lazy().select("stream", size=pl.col("cents").abs(), position=pl.int_range(pl.len(), dtype=pl.UInt32))
+    levels = collected(sizes.sort("stream", "size").select("position", level=is_new_level.cum_sum()))
     return pl.zeros(rows.height, levels["level"].dtype, eager=True).scatter(levels["position"], levels["level"])
 
 
@@ -661,8 +669,9 @@ def _chains(levels: pl.DataFrame) -> pl.Series:
     is_same_mandate = (pl.col("mandate") == pl.col("mandate_before")).fill_null(value=False)
     max_factor = pl.when(is_same_mandate).then(MAX_MANDATE_PRICE_FACTOR).otherwise(MAX_PRICE_FACTOR)
     pause = (pl.col("first") - pl.col("last_before")).dt.total_days()
-    successions = (
-        levels.join(before, on="stream")
+    successions = collected(
+        levels.lazy()
+        .join(before.lazy(), on="stream")
         .filter(
             pl.col("level") != pl.col("level_before"),
             pl.col("first") > pl.col("last_before") - pl.duration(days=MAX_OVERLAP_DAYS),
