@@ -4,6 +4,8 @@ Fixed are the regular payments of contracts so far and the expected ones of acti
 years are sums of months.
 """
 
+from functools import cache
+
 import numpy as np
 import polars as pl
 
@@ -12,6 +14,7 @@ from analytics.analyses.cashflow.cycles import MAX_CYCLES
 from analytics.analyses.cashflow.flexible import Flags, Floats, UsualSpending, usual_spending
 from analytics.analyses.cashflow.flows import CATEGORIES_CODE, TAG_KEYS, Flows, Tags, in_both_trees
 from analytics.analyses.cashflow.items import ITEM_MONTHS, KINDS, item_number, month_number, week_number
+from analytics.frames import collected
 
 STEPS = (0, 1)
 """The current item and the next one."""
@@ -40,12 +43,8 @@ def future_flows(payments: pl.DataFrame, flows: Flows, cycles: pl.DataFrame) -> 
 
 def add_values(rows: pl.DataFrame, past: pl.DataFrame, future: pl.DataFrame, tags: Tags, yearly_cents: Floats) -> pl.DataFrame:
     """The rows with the fixed and flexible cents of each item, and the residual of each cycle; `yearly_cents` come every year."""
-    cents, regular = pl.col("cents"), pl.col("regular")
-    inside = {kind: item_number(kind) - current_number(kind) for kind in KINDS}
-    so_far = {f"fixed_{kind}": cents * (regular & (inside[kind] == 0)) for kind in KINDS}
-    so_far |= {f"flex_{kind}": cents * (~regular & (inside[kind] == 0)) for kind in KINDS}
-    to_come = {f"due_{kind}{step}": cents * (inside[kind] == step) for kind in KINDS for step in STEPS}
-    current = past.filter((inside["Y"] == 0) | (inside["W"] == 0))
+    is_current, so_far, to_come = _current_columns()
+    current = past.filter(is_current)
     values = rows.hstack(_sum_rows(current, rows.height, so_far)).hstack(_sum_rows(future, rows.height, to_come))
     for cycle in RESIDUAL_COLUMNS:
         spending = _usual_per_cycle(values, past, cycle, tags, yearly_cents if cycle == "month" else np.zeros_like(yearly_cents))
@@ -53,19 +52,39 @@ def add_values(rows: pl.DataFrame, past: pl.DataFrame, future: pl.DataFrame, tag
         values = values.hstack(residuals).with_columns(pl.Series(f"{cycle}_usual", spending.cents).cast(pl.Int64))
         if cycle == "month":
             values = values.hstack(_yearly_extra(values, spending.yearly))
-    return values.with_columns(
+    item_columns, selected = _item_columns()
+    return collected(values.lazy().with_columns(**item_columns).select(selected))
+
+
+@cache
+def _current_columns() -> tuple[pl.Expr, dict[str, pl.Expr], dict[str, pl.Expr]]:
+    """Whether a booking is in a current item, its cents in each of these, and the cents of a payment in each item to come."""
+    cents, regular = pl.col("cents"), pl.col("regular")
+    inside = {kind: item_number(kind) - current_number(kind) for kind in KINDS}
+    so_far = {f"fixed_{kind}": cents * (regular & (inside[kind] == 0)) for kind in KINDS}
+    so_far |= {f"flex_{kind}": cents * (~regular & (inside[kind] == 0)) for kind in KINDS}
+    to_come = {f"due_{kind}{step}": cents * (inside[kind] == step) for kind in KINDS for step in STEPS}
+    return (inside["Y"] == 0) | (inside["W"] == 0), so_far, to_come
+
+
+@cache
+def _item_columns() -> tuple[dict[str, pl.Expr], list[pl.Expr]]:
+    """The fixed and flexible cents of each item from its parts, and the columns of the result of `add_values`."""
+    item_columns = {
         **{f"fixed_{kind}0": pl.col(f"fixed_{kind}") + pl.col(f"due_{kind}0") for kind in KINDS},
         **{f"fixed_{kind}1": pl.col(f"due_{kind}1") for kind in KINDS},
         **{f"flex_{kind}0": pl.col(f"flex_{kind}") + _rest_of_item(kind) for kind in KINDS},
         **{f"flex_{kind}1": pl.col(f"{cycle_of(kind)}_usual") * ITEM_MONTHS.get(kind, 1) for kind in KINDS},
-    ).select(
-        *TAG_KEYS,
-        *(f"fixed_{kind}{step}" for kind in KINDS for step in STEPS),
+    }
+    selected = [
+        pl.col(*TAG_KEYS),
+        *(pl.col(f"fixed_{kind}{step}") for kind in KINDS for step in STEPS),
         *(pl.col(f"flex_{kind}{step}") + pl.col(f"extra_{kind}{step}") for kind in ITEM_MONTHS for step in STEPS),
-        *(f"flex_W{step}" for step in STEPS),
-        *(f"extra_{kind}{step}" for kind in ITEM_MONTHS for step in STEPS),
-        *(column for columns in RESIDUAL_COLUMNS.values() for column in columns),
-    )
+        *(pl.col(f"flex_W{step}") for step in STEPS),
+        *(pl.col(f"extra_{kind}{step}") for kind in ITEM_MONTHS for step in STEPS),
+        *(pl.col(column) for columns in RESIDUAL_COLUMNS.values() for column in columns),
+    ]
+    return item_columns, selected
 
 
 def _sum_rows(rows: pl.DataFrame, count: int, values: dict[str, pl.Expr]) -> pl.DataFrame:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from analytics.analyses.cashflow.cycles import MAX_CYCLES
 from analytics.analyses.cashflow.flexible import Floats
 from analytics.analyses.cashflow.flows import Flows, in_both_trees
+from analytics.frames import collected
 
 YEARS = 3
 MIN_YEARLY_CENTS = 5_000
@@ -47,13 +48,15 @@ def _monthly_sums(flows: Flows, cycles: pl.DataFrame, keys: pl.Series) -> pl.Dat
     if users.is_empty():
         return pl.DataFrame(schema={"row": pl.UInt32, "position": pl.Int32, "cents": pl.Int64, "month_total": pl.Int32})
     is_large = ~pl.col("regular") & (pl.col("cents").abs() >= MIN_YEARLY_CENTS)
-    large_rows = flows.rows.filter(is_large).join(users, on="user", how="inner")
+    large_rows = flows.rows.lazy().filter(is_large).join(users.lazy(), on="user", how="inner")
     position = pl.col("month") - pl.col("month_last") + YEARLY_MONTHS - 1
-    dated_rows = large_rows.with_columns(position=position).filter(pl.col("position").is_between(0, YEARLY_MONTHS - 1))
-    sums = in_both_trees(dated_rows, flows).group_by("key", "position").agg(pl.sum("cents"), pl.first("month_total"))
+    dated_rows = collected(large_rows.with_columns(position=position).filter(pl.col("position").is_between(0, YEARLY_MONTHS - 1)))
+    cells = in_both_trees(dated_rows, flows).lazy().group_by("key", "position")
+    sums = collected(cells.agg(pl.sum("cents"), pl.first("month_total"))).lazy()
     repeated_keys = sums.group_by("key").len().filter(pl.col("len") >= YEARS).select("key")
-    numbered_keys = keys.to_frame("key").with_row_index("row").join(repeated_keys, on="key", how="semi", maintain_order="left")
-    return sums.join(numbered_keys, on="key", how="inner").select("row", "position", "cents", "month_total")
+    numbered_keys = keys.to_frame("key").lazy().with_row_index("row")
+    known_keys = numbered_keys.join(repeated_keys, on="key", how="semi", maintain_order="left")
+    return collected(sums.join(known_keys, on="key", how="inner").select("row", "position", "cents", "month_total"))
 
 
 def _is_known(months: pl.DataFrame, rows: NDArray[np.uint32]) -> NDArray[np.bool_]:

@@ -12,7 +12,7 @@ from analytics.analyses.contracts.regular import find_regular
 from analytics.analyses.contracts.rhythm import period_names, periods, starts_of
 from analytics.analyses.contracts.streams import OWN_SAVINGS, GatheredStreams, gather_streams
 from analytics.analyses.keys import user_key
-from analytics.frames import CONTRACT_BOOKINGS, CONTRACTS
+from analytics.frames import CONTRACT_BOOKINGS, CONTRACTS, collected
 
 NO_ROWS = pl.Series("row", dtype=pl.UInt32)
 
@@ -60,7 +60,8 @@ def _payments(streams: GatheredStreams, recognised_streams: pl.DataFrame, bookin
     """The bookings of the contracts, with whether each is a regular one."""
     slot_rows = streams.rows.with_columns(slot=pl.Series(streams.rhythm.slot), inlier=pl.Series(streams.rhythm.inlier))
     phases = streams.rows.select(pl.col("stream").unique(maintain_order=True)).with_columns(phase=pl.Series(streams.rhythm.phase))
-    rows = slot_rows.join(recognised_streams.join(phases, on="stream"), on="stream", how="inner", maintain_order="left")
+    with_phases = recognised_streams.lazy().join(phases.lazy(), on="stream")
+    rows = collected(slot_rows.lazy().join(with_phases, on="stream", how="inner", maintain_order="left"))
     is_regular = pl.Series(find_regular(rows, starts_of(rows["stream"]), bookings["purpose"][rows["row"]]))
     # Fees of the bank have no payee: a single one for something else is no payment of this contract.
     is_nameless = bookings["counterparty_key"][rows["row"]].fill_null("") == ""

@@ -19,6 +19,7 @@ from analytics.analyses.contracts.streams import (
     granted_benefits,
 )
 from analytics.bank_text import references
+from analytics.frames import collected
 
 PERIOD_PRIORS_PATH = Path(__file__).parent / "period_priors.csv"
 TIMING_WEIGHT, EVENNESS_WEIGHT, EVIDENCE_WEIGHT = 0.6, 0.2, 0.2
@@ -97,16 +98,18 @@ def _yearly_fees(gathered_streams: GatheredStreams, streams: pl.DataFrame, booki
         (pl.col("evenness") >= MIN_FEE_EVENNESS) | (_is_marked_debit() & (pl.col("evenness") >= MIN_MANDATE_EVENNESS)),
         pl.col("doubt") < DOUBTFUL_AMOUNT,
     )
-    rows = gathered_streams.rows.join(few.select("stream"), on="stream", how="semi", maintain_order="left")
+    rows = gathered_streams.rows[["stream", "row"]].join(few[["stream"]], on="stream", how="semi", maintain_order="left")
     texts = bookings.select("purpose", "booking_text", "counterparty_name")[rows["row"]]
     text = texts.select(pl.concat_str(pl.all().fill_null(""), separator=" ")).to_series()
     is_digital = bookings["effective_category"][rows["row"]].is_in(DIGITAL_CATEGORIES)
-    marks = rows.select("stream", fee=text.str.contains(FEE_WORDS), digital=is_digital)
-    stream_marks = marks.group_by("stream").agg(pl.col("fee", "digital").all())
-    with_marks = few.join(stream_marks, on="stream", maintain_order="left")
+    marks = rows[["stream"]].hstack([text.alias("text"), is_digital.alias("digital")]).lazy()
+    stream_marks = (
+        marks.with_columns(fee=pl.col("text").str.contains(FEE_WORDS)).group_by("stream").agg(pl.col("fee", "digital").all())
+    )
+    with_marks = few.lazy().join(stream_marks, on="stream", maintain_order="left")
     is_on_the_day = pl.col("digital") & (pl.col("timing") >= MIN_CARD_FEE_TIMING)
     is_same = (pl.col("deviation") == 0) & (pl.col("debit") | is_on_the_day)
-    return with_marks.filter(is_same | pl.col("fee") | _is_marked_debit())["stream"]
+    return collected(with_marks.filter(is_same | pl.col("fee") | _is_marked_debit()).select("stream"))["stream"]
 
 
 @cache
