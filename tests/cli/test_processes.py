@@ -55,7 +55,7 @@ def test_a_signal_to_the_supervisor_stops_the_child() -> None:
 
 def test_the_proxy_is_not_told_where_the_databases_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     environments: dict[str, dict[str, str]] = {}
-    monkeypatch.setattr(processes, "start", lambda name, _command, variables, _logs, **_: environments.setdefault(name, variables))
+    monkeypatch.setattr(processes, "start", lambda name, _, variables, *__, **___: environments.setdefault(name, variables))
     variables = dict.fromkeys((*dagster.DATABASE_SECRETS, "KONTOR_HOME"), "x")
     with dagster.sockets() as folder:
         assert folder.stat().st_mode & 0o777 == 0o700
