@@ -30,7 +30,7 @@ def choose(
     `RecentTags.carry`, once the transaction is committed.
     """
     users.lock_corrections(owner)
-    state = tags.tagged_state(owner)
+    state = tags.tagged_state(owner, tags.version(owner.tenant))
     remembered = _remembered_bookings(owner, recent, state)
     bookings = _bookings(owner, booking, product, alone=not (change_existing or create_rule), remembered=remembered)
     is_booking = bookings["id"] == str(booking)
@@ -50,7 +50,7 @@ def retract(owner: Owner, booking: UUID, *, change_existing: bool = False, recen
     Gives the states for `RecentTags.carry`, once the transaction is committed.
     """
     users.lock_corrections(owner)
-    state = tags.tagged_state(owner)
+    state = tags.tagged_state(owner, tags.version(owner.tenant))
     bookings = _bookings(owner, booking, None, alone=not change_existing, remembered=_remembered_bookings(owner, recent, state))
     choices.remove(owner, _ids(bookings.filter(alike(bookings, str(booking)))))
     return _changed(owner, state)

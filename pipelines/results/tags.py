@@ -269,9 +269,9 @@ def state(owner: Owner) -> str:
     return f"{revisions.user_state(owner).revision}-{version(owner.tenant)}"
 
 
-def tagged_state(owner: Owner) -> TaggedState:
-    """The current state of a user's tagged bookings."""
-    return TaggedState(revisions.user_state(owner).revision, tagger(owner.tenant).version, accesses.count_expired(owner))
+def tagged_state(owner: Owner, tagger_version: str) -> TaggedState:
+    """The current state of a user's tagged bookings with this tagger."""
+    return TaggedState(revisions.user_state(owner).revision, tagger_version, accesses.count_expired(owner))
 
 
 def tagged_bookings(owner: Owner, recent: RecentTags | None = None) -> TaggedBookings:
@@ -279,20 +279,21 @@ def tagged_bookings(owner: Owner, recent: RecentTags | None = None) -> TaggedBoo
 
     `recent` ones are used if they are of the current state, else stored tags, else the same functions compute them now.
     """
-    user, state = owner.user_id, tagged_state(owner)
+    user, current_tagger = owner.user_id, tagger(owner.tenant)
+    state = tagged_state(owner, current_tagger.version)
     if recent is None or user is None:
-        return _tagged_bookings(owner, state, None)
+        return _tagged_bookings(owner, state, current_tagger, None)
     with recent.turn(user):
         tagged = recent.find(user, state)
         if tagged is None:
-            tagged = _tagged_bookings(owner, state, recent)
+            tagged = _tagged_bookings(owner, state, current_tagger, recent)
         elif not tagged.precomputed and not state.expired_accesses and results.exists(owner, NAME, state.revision, state.version):
             tagged = replace(tagged, precomputed=True)  # the same tags: only where they come from is told anew
         recent.put(user, state, tagged)
     return tagged
 
 
-def _tagged_bookings(owner: Owner, state: TaggedState, recent: RecentTags | None) -> TaggedBookings:
+def _tagged_bookings(owner: Owner, state: TaggedState, current_tagger: Tagger, recent: RecentTags | None) -> TaggedBookings:
     """All bookings of a user with stored tags, or with tags that are computed now."""
     uncorrected = recent.find_uncorrected(owner.user_id, state) if recent and owner.user_id else None
     bookings = ledger.whole(owner) if uncorrected is None else uncorrected.bookings
@@ -304,19 +305,21 @@ def _tagged_bookings(owner: Owner, state: TaggedState, recent: RecentTags | None
             _remember_uncorrected(owner, recent, state, bookings, tags)
         return TaggedBookings(bookings.hstack(tags.drop("id")), state.revision, precomputed=True, version=state.version)
     if uncorrected is None:
-        uncorrected = _uncorrected_tags(owner, state, bookings, recent)
+        uncorrected = _uncorrected_tags(owner, state, current_tagger, bookings, recent)
     tags = uncorrected.tags.hstack(bookings.select("user", "product")).select(TAGGED.names())
     user_rules = with_name_keys(rules.whole(owner))
     new_tags = corrections.apply_corrections(tags, bookings, choices.whole(owner), user_rules).select(SERVED)
     return TaggedBookings(bookings.hstack(new_tags.drop("id")), state.revision, precomputed=False, version=state.version)
 
 
-def _uncorrected_tags(owner: Owner, state: TaggedState, bookings: pl.DataFrame, recent: RecentTags | None) -> UncorrectedTags:
+def _uncorrected_tags(
+    owner: Owner, state: TaggedState, current_tagger: Tagger, bookings: pl.DataFrame, recent: RecentTags | None
+) -> UncorrectedTags:
     """The tags of all bookings of a user without corrections, computed now unless they are remembered."""
     user, user_products = owner.user_id, products.whole(owner)
     digest = _digest(bookings, user_products)
     same = recent.find_same(user, digest, state.version) if recent and user else None
-    tags = tag.recognise(bookings, user_products, tagger(owner.tenant)).select(SERVED) if same is None else same.tags
+    tags = tag.recognise(bookings, user_products, current_tagger).select(SERVED) if same is None else same.tags
     uncorrected = UncorrectedTags(bookings, tags, digest)
     if recent and user:
         recent.put_uncorrected(user, state, uncorrected)
