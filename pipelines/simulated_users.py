@@ -6,7 +6,7 @@ their data are left alone, so that a load that was killed goes on where it ended
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from functools import cache, partial
 from uuid import UUID
 
@@ -70,13 +70,19 @@ def load_block(tenant: UUID, since: date | None, block: tuple[int, int]) -> Load
     people = _people(context, tenant, numbers)
     due = _without_data(context, tenant, people)
     if due:
-        simulated.simulate_in_advance(numbers)
-    for number, user in due.items():
-        job = _begin(context, tenant, user, simulated.user_id_of(number, since))
-        refresh.fetch_access(context, job, datetime.now(UTC))
+        _fetch(context, tenant, due, since, numbers)
     if remaining := _without_data(context, tenant, due):
         raise Incomplete(f"{len(remaining)} of {len(numbers)} households have no data")
     return LoadCounts(len(numbers), len(due))
+
+
+def _fetch(context: Context, tenant: UUID, due: Mapping[int, UUID], since: date | None, numbers: range) -> None:
+    """Connects users by number of their household, and fetches their data."""
+    tomorrow = datetime.now(UTC).date() + timedelta(days=1)  # the last day may end meanwhile
+    with simulated.simulated_in_advance(numbers, since, tomorrow):
+        for number, user in due.items():
+            job = _begin(context, tenant, user, simulated.user_id_of(number, since))
+            refresh.fetch_access(context, job, datetime.now(UTC))
 
 
 @cache

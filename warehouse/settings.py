@@ -265,7 +265,7 @@ class Settings(BaseSettings):
     )
 
     piece_bookings: int = Field(
-        500_000, ge=1, description="bookings that are worked on at once: small buckets together, large ones piece by piece"
+        200_000, ge=1, description="bookings that are worked on at once: small buckets together, large ones piece by piece"
     )
 
     engine: Literal["inline", "processes", "dask"] = Field(

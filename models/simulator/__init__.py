@@ -6,6 +6,6 @@ other.
 """
 
 from models.simulator.base.corpus import Corpus
-from models.simulator.simulation import simulate
+from models.simulator.simulation import simulate, simulate_banks
 
-__all__ = ["Corpus", "simulate"]
+__all__ = ["Corpus", "simulate", "simulate_banks"]

@@ -26,7 +26,7 @@ STATE, DAYS, COLUMNS = "state", "days", "columns"
 Tables that are computed from it repeat them.
 """
 REVISED = ["user", "tenant", "revision"]
-MAX_BOOKINGS = 500_000
+MAX_BOOKINGS = 200_000
 FIRST_USERS, MAX_GROWTH = 250, 4
 """The users of the first part of a bucket, whose number of bookings is not known; later parts grow at most so many times."""
 Read = Callable[[Owner, Sequence[UUID]], pl.DataFrame]

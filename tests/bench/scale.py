@@ -1,7 +1,7 @@
 """Cost per user against users: one house that grows by simulated households, from the demo bank to served results.
 
-At each size the new households are loaded (`kontor simulate --into`: users, accesses, fetches, landing, ledger), then everything
-is exported, tagged, analysed and published anew. Cost is processor time of our processes as well as wall time, since other
+At each size the new households are loaded by all cores (`kontor simulate --into`: users, accesses, fetches, landing, ledger), then
+everything is exported, tagged, analysed and published anew by the engine. Cost is processor time of our processes as well as wall time, since other
 programs may want the same cores. The memory is the most that any of our processes held, PostgreSQL apart.
 """
 
@@ -150,7 +150,7 @@ def _measured(
     everyone = range(settings.buckets)
 
     def load() -> None:
-        list(simulated_users.load(tenant, users, since, settings))
+        list(simulated_users.load(tenant, users, since, settings.model_copy(update={"engine": "processes"})))
 
     def anew(task: Callable[..., object], **options: Any) -> Callable[[], object]:
         return partial(tasks.run_on_buckets, task, everyone, **options)

@@ -5,7 +5,8 @@ is the same household, of which the bank has bookings since that month only.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import date
 from decimal import Decimal
 from functools import lru_cache
@@ -83,18 +84,25 @@ def user_id_of(number: int, since: date | None = None) -> str:
     return f"household{number}" + (f"since{since:%Y%m}" if since else "")
 
 
-def simulate_in_advance(numbers: range) -> None:
-    """Simulates households together, which takes a small part of the time that each alone would; forgets those before."""
-    from models.simulator import simulate
+@contextmanager
+def simulated_in_advance(numbers: range, since: date | None, until: date) -> Iterator[None]:
+    """Simulates households together, which takes a small part of the time that each alone would. As long as the context is open,
+    the bank knows the texts of their bookings from `since` to `until` only.
+    """
+    from models.simulator import simulate_banks
 
-    world = simulate(len(numbers), SEED, START, HORIZON_MONTHS, first_user=numbers.start)
+    world = simulate_banks(len(numbers), SEED, START, HORIZON_MONTHS, numbers.start, (since or START, until))
     transactions = world.transactions.partition_by("user", maintain_order=True, as_dict=True)
     products = world.products.partition_by("user", maintain_order=True, as_dict=True)
-    LIVES.clear()
     LIVES.update(
         (int(str(user).removeprefix("u")), Life(transactions.get((user,), world.transactions.clear()), of_user))
         for (user,), of_user in products.items()
     )
+    try:
+        yield
+    finally:
+        LIVES.clear()
+        _by_product.cache_clear()
 
 
 def _login(user_id: str) -> HouseholdLogin | None:
