@@ -29,8 +29,8 @@ from warehouse.settings import Settings
 
 Buckets = Sequence[int]
 MAX_GROUP_BOOKINGS = export.MAX_BOOKINGS
-"""Bookings per call. In analyses of 460,000 bookings, one call needs 1.8 GiB; calls with 200,000 need 1.3 GiB and as much time. Smaller
-calls take longer."""
+"""Bookings per call. To analyse 460,000 bookings, one call needs 1.8 GiB; calls with 200,000 need 1.3 GiB and as much time.
+Smaller calls take longer."""
 
 
 @cache

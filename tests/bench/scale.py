@@ -1,8 +1,8 @@
 """Cost per user against users: one house that grows by simulated households, from the demo bank to served results.
 
-At each size the new households are loaded by all cores (`kontor simulate --into`: users, accesses, fetches, landing, ledger), then
-everything is exported, tagged, analysed and published anew by the engine. Cost is processor time of our processes as well as wall time, since other
-programs may want the same cores. The memory is the most that any of our processes held, PostgreSQL apart.
+At each size the new households are loaded by all cores (`kontor simulate --into`: users, accesses, fetches, landing, ledger),
+then everything is exported, tagged, analysed and published anew by the engine. Cost is processor time of our processes as well as
+wall time, since other programs may want the same cores. The memory is the most that any of our processes held, PostgreSQL apart.
 """
 
 import analytics  # noqa: F401, I001  before Polars
