@@ -16,13 +16,11 @@ MAX_PAYOUT_DAYS = 60
 """A pay-out comes at most this long before the first instalment."""
 MIN_HISTORY_DAYS = 45
 """A loan is visible from its beginning if its first instalment comes at least this long after the first booking."""
-_NUMBER_OF_TOTAL = r"(?i)(?:^|[^\d./,])(\d{1,3})\s*von\s*(\d{1,3})(?:\D|$)"
-_NUMBER_ONLY = r"(?i)rate\s+(?:nr\.?\s*)?(\d{1,3})(?:\s|$)"
-_AMOUNT = r"(?:anteil|en)?:?(?:eur)?(\d{1,3}(?:\.?\d{3})*,\d{2})"
-_PURCHASE_WORDS = (
-    r"(?i)ratenkauf|ratenzahlung|teilzahlung|warenfinanz|finanzierung einkauf|ratenplan|bestell|einkauf|monatszahlung"
-)
-_EARLY_REPAYMENT_WORDS = r"(?i)abl(?:ö|oe|o|\?)sung|schlusszahlung|schlussrate|vorzeitige r|gesamtr(?:ü|ue|u|\?)ckzahlung"
+_NUMBER_OF_TOTAL = r"(?:^|[^0-9./,])([0-9]{1,3})\s*von\s*([0-9]{1,3})(?:[^0-9]|$)"
+_NUMBER_ONLY = r"rate\s+(?:nr\.?\s*)?([0-9]{1,3})(?:\s|$)"
+_AMOUNT = r"(?:anteil|en)?:?(?:eur)?([0-9]{1,3}(?:\.?[0-9]{3})*,[0-9]{2})"
+_PURCHASE_WORDS = r"ratenkauf|ratenzahlung|teilzahlung|warenfinanz|finanzierung einkauf|ratenplan|bestell|einkauf|monatszahlung"
+_EARLY_REPAYMENT_WORDS = r"abl(?:ö|oe|o|\?)sung|schlusszahlung|schlussrate|vorzeitige r|gesamtr(?:ü|ue|u|\?)ckzahlung"
 MAX_REST_DAYS, MIN_REST_INSTALMENTS = 10, 2
 """A repayment of the rest comes at most this many days before the last instalment, and is at least this many instalments."""
 _MAX_STEP_DEVIATION = 0.25
@@ -88,14 +86,14 @@ def _with_beginning(snapshot: Snapshot, loans: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _instalments(snapshot: Snapshot, loan_contracts: pl.DataFrame, loan_bookings: pl.DataFrame) -> pl.DataFrame:
-    """The regular payments of loans with their text (`said`), by contract and day."""
+    """The regular payments of loans with their text in small letters (`said`), by contract and day."""
     contract_keys = loan_contracts.select("period", key=user_key("contract"))
     payments = snapshot.payments.filter("regular").with_columns(key=user_key("contract"))
     loan_payments = payments.join(contract_keys, on="key", how="inner", maintain_order="left").with_columns(key=user_key("id"))
     texts = loan_bookings.select("purpose", key=user_key("id")).unique("key", keep="first")
     with_texts = loan_payments.join(texts, on="key", how="left", maintain_order="left").drop("key")
     remittance = sepa.fields(with_texts["purpose"], ("remittance",))["remittance"]
-    return with_texts.with_columns(said=pl.coalesce(remittance, with_texts["purpose"], pl.lit("")))
+    return with_texts.with_columns(said=pl.coalesce(remittance, with_texts["purpose"], pl.lit("")).str.to_lowercase())
 
 
 def _kinds(loan_contracts: pl.LazyFrame, instalments: pl.LazyFrame) -> pl.LazyFrame:
@@ -103,7 +101,7 @@ def _kinds(loan_contracts: pl.LazyFrame, instalments: pl.LazyFrame) -> pl.LazyFr
     intermediaries = partners().frame.filter("intermediary")["partner"].implode()
     bought = instalments.group_by("user", "contract").agg(bought=pl.col("said").str.contains(_PURCHASE_WORDS).mean() > 0.5)
     contracts = loan_contracts.join(bought, on=["user", "contract"], how="left", maintain_order="left")
-    has_purchase_name = pl.col("counterparty_name").fill_null("").str.contains(_PURCHASE_WORDS)
+    has_purchase_name = pl.col("counterparty_name").fill_null("").str.to_lowercase().str.contains(_PURCHASE_WORDS)
     purchase = pl.col("partner").is_in(intermediaries) | pl.col("bought").fill_null(value=False) | has_purchase_name
     kind = (
         pl.when(pl.col("category").is_in(MORTGAGES))
@@ -152,8 +150,8 @@ def _numbers(instalments: pl.LazyFrame) -> pl.LazyFrame:
 
 def _shares(instalments: pl.DataFrame) -> pl.DataFrame:
     """The rate per period, the cents owed at first (`opening`) and now (`balance`), from shares of interest and principal."""
-    interest_texts = instalments.filter(pl.col("said").str.contains("(?i)zins")).with_columns(
-        close=pl.col("said").str.to_lowercase().str.replace_all(r"\s", "")
+    interest_texts = instalments.filter(pl.col("said").str.contains("zins", literal=True)).with_columns(
+        close=pl.col("said").str.replace_all(r"\s", "")
     )
     if interest_texts.is_empty():
         return SHARES.to_frame()
@@ -205,7 +203,7 @@ def _payouts(loan_contracts: pl.DataFrame, loan_bookings: pl.DataFrame) -> pl.Da
 def _early_repayments(loan_contracts: pl.DataFrame, loan_bookings: pl.DataFrame) -> pl.DataFrame:
     """The day on which the rest of a loan was paid at once to the same lender (`repaid_on`)."""
     repayments = loan_bookings.filter(
-        pl.col("amount_cents") < 0, pl.col("purpose").fill_null("").str.contains(_EARLY_REPAYMENT_WORDS)
+        pl.col("amount_cents") < 0, pl.col("purpose").fill_null("").str.to_lowercase().str.contains(_EARLY_REPAYMENT_WORDS)
     )
     if repayments.is_empty():
         return EARLY_REPAYMENTS.to_frame()

@@ -16,10 +16,10 @@ from analytics.products import ProductCategory
 
 LOAN_TRANSFER, SAVINGS_TRANSFER = "TRANSFER_LOAN", "TRANSFER_SAVINGS"
 CREDIT, MORTGAGE, HOME_SAVINGS = "BANKFINANCE_CREDITPAYMENT", "HOUSING_FINANCING", "SAVINGS_LIFEBUILDING"
-MORTGAGE_WORDS = r"(?i)\bbau|immobil|hypothek|wohnung|eigenheim|hauskauf|grundschuld"
+MORTGAGE_WORDS = r"\bbau|immobil|hypothek|wohnung|eigenheim|hauskauf|grundschuld"
 MIN_MORTGAGE_CENTS = 7_500_000
 """A debt of at least this much is taken for one on a home."""
-INTEREST_WORDS = r"(?i)zins"
+INTEREST_WORD = "zins"
 MONTH_DAYS = 30.4369
 MIN_INTERESTS = 3
 """At least this many bookings of interest show the rate by the way in which they fall."""
@@ -114,12 +114,12 @@ def _account_facts(bookings: pl.DataFrame, payments: pl.DataFrame, accounts: pl.
     """The frame `LOAN_ACCOUNTS`."""
     columns = ("user", "id", "booked_on", "amount_cents", "effective_category", *TEXT_COLUMNS)
     rows = bookings.lazy().select(*columns, account="product")
-    text = pl.concat_str([pl.col(name).fill_null("") for name in TEXT_COLUMNS], separator=" ")
+    text = pl.concat_str([pl.col(name).fill_null("") for name in TEXT_COLUMNS], separator=" ").str.to_lowercase()
     worded_rows = collected(
         rows.join(accounts.lazy().select(ACCOUNT_KEY), on=ACCOUNT_KEY, how="semi")
         .with_columns(text=text)
         .with_columns(
-            interest=pl.when(pl.col("amount_cents") < 0, pl.col("text").str.contains(INTEREST_WORDS)).then(
+            interest=pl.when(pl.col("amount_cents") < 0, pl.col("text").str.contains(INTEREST_WORD, literal=True)).then(
                 -pl.col("amount_cents")
             )
         )

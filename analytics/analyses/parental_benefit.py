@@ -2,7 +2,7 @@
 
 import polars as pl
 
-FAMILY_CATEGORY, PARENTAL_BENEFIT_WORDS = "INCOME_STATE_FAMILY", r"(?i)elterngeld|\bbeeg\b"
+FAMILY_CATEGORY, PARENTAL_BENEFIT_WORDS = "INCOME_STATE_FAMILY", r"elterngeld|\bbeeg\b"
 MAX_PARENTAL_PAYMENTS = (12, 14)
 """A parent receives the benefit for twelve months, alone for fourteen."""
 MAX_HALVED_BENEFIT_CENTS = 90_000
@@ -17,4 +17,4 @@ def granted_until(purpose: pl.Expr) -> pl.Expr:
     is_limited = (pl.col("category") == FAMILY_CATEGORY) & (pl.col("amount_latest") > MAX_HALVED_BENEFIT_CENTS)
     limits = [pl.when(pl.col("regular_count") <= count).then(count) for count in MAX_PARENTAL_PAYMENTS]
     end = pl.col("date_first").dt.offset_by(pl.format("{}mo", pl.coalesce(limits))).dt.offset_by("-7d")
-    return pl.when(is_limited & text.str.contains(PARENTAL_BENEFIT_WORDS)).then(end)
+    return pl.when(is_limited & text.str.to_lowercase().str.contains(PARENTAL_BENEFIT_WORDS)).then(end)

@@ -33,8 +33,8 @@ _DATE_OR_MONTH = rf"^(?:[a-z]{{1,2}} )?(?:{_DATE}|[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2
 _SPAN = rf"({_DATE})\s*(?:-|–|bis)\s*({_DATE})"
 _MONTH = r"\b(0?[1-9]|1[0-2])[/.](20[0-9]{2})\b"
 _QUARTER = r"\b(?:q([1-4])[ /.-]?(20[0-9]{2})|([1-4])\. ?quartal ?(20[0-9]{2}))\b"
-_INSTALMENT = r"(?i)(?:rate|raten|ratenzahlung|teilzahlung)\s*(?:nr\.?\s*)?([0-9]{1,3})\s*(?:/|von)\s*([0-9]{1,3})(?:[^0-9]|$)"
-_NTH = r"(?i)(?:^|[^0-9])([0-9]{1,3})\.\s*rate\s*(?:/|von)\s*([0-9]{1,3})(?:[^0-9]|$)"
+_INSTALMENT = r"(?:rate|raten|ratenzahlung|teilzahlung)\s*(?:nr\.?\s*)?([0-9]{1,3})\s*(?:/|von)\s*([0-9]{1,3})(?:[^0-9]|$)"
+_NTH = r"(?:^|[^0-9])([0-9]{1,3})\.\s*rate\s*(?:/|von)\s*([0-9]{1,3})(?:[^0-9]|$)"
 _PERIODS = (
     (1, r"monatlich|monatsbeitrag|mtl\b"),
     (3, r"1/4[ -]?j(?:ae|ä)hr|viertelj(?:ae|ä)hr|quartalsbeitrag|quartalsweise"),
@@ -53,7 +53,9 @@ _NO_SPAN = pl.DataFrame(
 
 
 def instalment(text: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
-    """Which instalment of how many a text names, as texts: `Rate 3/24`, `Ratenzahlung Nr. 3 von 24`, `3. Rate von 24`."""
+    """Which instalment of how many a text in small letters names, as texts: `rate 3/24`, `ratenzahlung nr. 3 von 24`,
+    `3. rate von 24`.
+    """
     nth, of = (pl.coalesce(text.str.extract(_INSTALMENT, at), text.str.extract(_NTH, at)) for at in (1, 2))
     return nth, of
 

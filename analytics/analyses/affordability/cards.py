@@ -9,7 +9,7 @@ from analytics.analyses.snapshot import Snapshot
 from analytics.bank_text.channels import Channel
 from analytics.products import ProductCategory
 
-LAST_DIGITS = r"x{4,}(\d{4})"
+LAST_DIGITS = r"x{4,}([0-9]{4})"
 
 
 def cards(snapshot: Snapshot, window: AffordabilityWindow, debits: pl.DataFrame) -> pl.DataFrame:

@@ -21,7 +21,7 @@ MAX_CHANGE_SHARE = 1 / 3
 """If a larger share of payments differs from the one before, the amounts follow usage and not the price."""
 RARE_PERIODS, MAX_YEARLY_CHANGE = ("HALFYEAR_ONE", "YEAR_ONE", "YEAR_TWO"), 0.35
 """Contracts of these periods change their price by at most this share at once; larger differences follow usage."""
-FINAL_PAYMENT_WORDS = r"(?i)schlussrechnung|schlussabrechnung|letzte rate|schlussrate|endabrechnung"
+FINAL_PAYMENT_WORDS = r"schlussrechnung|schlussabrechnung|letzte rate|schlussrate|endabrechnung"
 FINAL_PAYMENT_STEMS = ("rate", "teilzahlung", "rechnung")
 """Every text that names an instalment or a final payment contains one of these: they are searched faster, and few texts match."""
 PRIVATE_INCOME = "OTHER_INCOME"
@@ -146,8 +146,8 @@ def _numbers(regular: pl.DataFrame) -> pl.LazyFrame:
 
 def _final_payments(members: pl.DataFrame) -> pl.LazyFrame:
     """By contract whether the text of its last booking says that none follows (`ended`)."""
-    last = members.group_by("stream", maintain_order=True).agg(pl.last("purpose").fill_null(""))
-    candidates = last.lazy().filter(pl.col("purpose").str.contains_any(list(FINAL_PAYMENT_STEMS), ascii_case_insensitive=True))
+    last = members.group_by("stream", maintain_order=True).agg(pl.last("purpose").fill_null("").str.to_lowercase())
+    candidates = last.lazy().filter(pl.col("purpose").str.contains_any(list(FINAL_PAYMENT_STEMS)))
     number, total = (number.cast(pl.Int32) for number in references.instalment(pl.col("purpose")))
     is_final = ((number == total) & (total > 1)).fill_null(value=False) | pl.col("purpose").str.contains(FINAL_PAYMENT_WORDS)
     final_streams = collected(candidates.filter(is_final))["stream"]

@@ -43,7 +43,7 @@ MIN_EVIDENCE = 0.7
 """The evidence required of two payments."""
 MIN_FEE_TIMING, MIN_CARD_FEE_TIMING, MIN_FEE_EVENNESS, MIN_MANDATE_EVENNESS = 0.95, 0.99, 0.75, 0.6
 FEE_WORDS = (
-    r"(?i)beitrag|mitglied|jahresentgelt|jahresgeb|jahrespreis|\bpacht|kfz-?st|kraftfahrzeugst|hundest|grundst|zweitwohn"
+    r"beitrag|mitglied|jahresentgelt|jahresgeb|jahrespreis|\bpacht|kfz-?st|kraftfahrzeugst|hundest|grundst|zweitwohn"
     r"|\babo\b|saison|jahreskarte|jahresabo|bahncard|parzelle|schlie(?:ß|ss)fach"
 )
 """Words of fees that come every year. They are read only in payments that are one or two years apart."""
@@ -53,13 +53,13 @@ CHANNEL_EVIDENCE, REPETITION_EVIDENCE = 0.9, 0.7
 MIN_HABIT_TIMING = 0.9
 MAX_SINGLE_PERIODS, MAX_SINGLE_DAYS = 1.5, 7
 """A single booking that none has followed for this many periods plus this many days was not a contract."""
-WAGE_WORDS = r"(?i)\bgeh(?:a|ä|ae)lt|\blohn|bez(?:ü|ue)ge|verg(?:ü|ue)tung|entgelt|verdienst|besoldung"
+WAGE_WORDS = r"\bgeh(?:a|ä|ae)lt|\blohn|bez(?:ü|ue)ge|verg(?:ü|ue)tung|entgelt|verdienst|besoldung"
 EXTRA_PAY_WORDS = (
-    r"(?i)bonus|pr(?:ä|ae)mie|tantieme|sonder|einmal|nachzahl|r(?:ü|ue)ck|erstattung|abfindung|abgeltung|vorschu(?:ß|ss)"
+    r"bonus|pr(?:ä|ae)mie|tantieme|sonder|einmal|nachzahl|r(?:ü|ue)ck|erstattung|abfindung|abgeltung|vorschu(?:ß|ss)"
     r"|abschlag|urlaub|weihnacht|13\.|ersatz|reise|spesen|auslage|aushilfe"
 )
 """Words of wages, and of what employers pay besides."""
-HOURLY_CARE_WORDS = r"(?i)babysit"
+HOURLY_CARE_WORD = "babysit"
 """One invoice of somebody who minds children by the hour is no contract, and no sign of a child of one's own."""
 MAX_DAYS_BETWEEN_WAGES = 31
 MAX_PERIOD_CONFIDENCE = 0.95
@@ -100,7 +100,7 @@ def _yearly_fees(gathered_streams: GatheredStreams, streams: pl.DataFrame, booki
     )
     rows = gathered_streams.rows[["stream", "row"]].join(few[["stream"]], on="stream", how="semi", maintain_order="left")
     texts = bookings.select("purpose", "booking_text", "counterparty_name")[rows["row"]]
-    text = texts.select(pl.concat_str(pl.all().fill_null(""), separator=" ")).to_series()
+    text = texts.select(pl.concat_str(pl.all().fill_null(""), separator=" ").str.to_lowercase()).to_series()
     is_digital = bookings["effective_category"][rows["row"]].is_in(DIGITAL_CATEGORIES)
     marks = rows[["stream"]].hstack([text.alias("text"), is_digital.alias("digital")]).lazy()
     stream_marks = (
@@ -227,7 +227,8 @@ def _single_payments(gathered_streams: GatheredStreams, streams: pl.DataFrame, b
     rows_with_texts = rows.hstack(texts.drop("counterparty_name")).hstack(span[["months", "numbered"]])
     is_granted = granted_benefits(texts) | _first_wages(rows["row"], bookings)
     is_care_by_the_hour = texts.select(
-        (pl.col("category") == CARE_CATEGORY) & pl.col("counterparty_name").fill_null("").str.contains(HOURLY_CARE_WORDS)
+        (pl.col("category") == CARE_CATEGORY)
+        & pl.col("counterparty_name").fill_null("").str.to_lowercase().str.contains(HOURLY_CARE_WORD, literal=True)
     ).to_series()
     marked_rows = rows_with_texts.filter(
         ~is_care_by_the_hour,
@@ -257,7 +258,7 @@ def _first_wages(rows: pl.Series, bookings: pl.DataFrame) -> pl.Series:
     """Whether each of these bookings is the first wage of a job: it is called a wage, and no other one came in the month before
     or has come since. Beside another wage it may be anything that an employer pays once.
     """
-    texts = bookings.select("user", "booked_on", "category", "purpose")[rows]
+    texts = bookings.select("user", "booked_on", "category", pl.col("purpose").str.to_lowercase())[rows]
     is_wage = (pl.col("category") == WAGE_CATEGORY) & pl.col("purpose").str.contains(WAGE_WORDS)
     named_wages = texts.with_row_index("at").filter(is_wage, ~pl.col("purpose").str.contains(EXTRA_PAY_WORDS))
     if named_wages.is_empty():  # nearly always

@@ -8,7 +8,7 @@ from analytics.analyses.contracts.rhythm import Flags, Integers
 from analytics.native.compiling import compiled, inner
 
 SPECIAL_WORDS = (
-    r"(?i)nachzahlung|nachforderung|nachberechnung|jahres(?:verbrauchs)?(?:ab)?rechnung|turnusabrechnung|schlussrechnung"
+    r"nachzahlung|nachforderung|nachberechnung|jahres(?:verbrauchs)?(?:ab)?rechnung|turnusabrechnung|schlussrechnung"
     r"|schlussabrechnung|(?:bk|nk|betriebskosten|nebenkosten|heizkosten)[ -]?abrechnung|guthaben|erstattung|mahngeb|mahnkosten"
     r"|bonus|sonderzahlung|weihnachtsgeld|urlaubsgeld|tantieme|pr(?:ä|ae)mie 20|einmalzahlung|inflationsausgleich|13\. ?gehalt"
 )
@@ -39,7 +39,7 @@ def find_regular(rows: pl.DataFrame, starts: Integers, purposes: pl.Series) -> F
 def _has_special_words(purposes: pl.Series) -> Flags:
     likely = purposes.str.contains_any(list(SPECIAL_STEMS), ascii_case_insensitive=True).arg_true()
     special = np.zeros(purposes.len(), np.bool_)
-    special[likely.to_numpy()] = purposes[likely].str.contains(SPECIAL_WORDS).to_numpy()
+    special[likely.to_numpy()] = purposes[likely].str.to_lowercase().str.contains(SPECIAL_WORDS).to_numpy()
     return special
 
 

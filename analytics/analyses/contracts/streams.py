@@ -56,34 +56,34 @@ TAX_TOPICS = {
 }
 """What a tax is for, by the words of its payment."""
 PENSION_CATEGORY, PENSION_SIDE, SURVIVOR_SIDE = "INCOME_PENSION", 3, 4
-SURVIVOR_WORDS = r"(?i)witwe|hinterblieb|waisen"
+SURVIVOR_WORDS = r"witwe|hinterblieb|waisen"
 """A pension is another contract than the wages of the same group before it, or the pension of the deceased."""
 WAGE_CATEGORY, MIN_PART_PAYMENTS, MIN_PART_SHARE = "INCOME_SALARY", 6, 0.25
 """A wage in two parts has at least this many payments, and the smaller part at least this share of the larger one."""
 RENT_CATEGORY, MAX_RENT_PAUSE_DAYS, MAX_LANDLORDS = "HOUSING_RENT", 45, 3
-CASE_NUMBER = r"(?i)\b(?:kassenz(?:eichen)?|kz|buchungsz(?:eichen)?|personenkonto|debitor)[ .:-]{0,3}(\d[\d ./-]{4,}\d)"
+CASE_NUMBER = r"\b(?:kassenz(?:eichen)?|kz|buchungsz(?:eichen)?|personenkonto|debitor)[ .:-]{0,3}([0-9][0-9 ./-]{4,}[0-9])"
 """How towns write the number of a case: two children in care have two, and both are paid to one cashier."""
-VEHICLE_TOPIC, PLATE = "vehicle", r"\b([A-ZÄÖÜ]{1,3}[ -][A-Z]{1,2} ?\d{1,4})\b"
+VEHICLE_TOPIC, PLATE = "vehicle", r"\b([A-ZÄÖÜ]{1,3}[ -][A-Z]{1,2} ?[0-9]{1,4})\b"
 """Of vehicles with different plates, each is taxed for itself; with the same tax it may be one with a new plate."""
-SEMESTER_WORDS, SEMESTER_PRIOR = r"(?i)semester|r(?:ü|ue|u)ckmeld|studierendenschaft|immatrikul", 0.95
+SEMESTER_WORDS, SEMESTER_PRIOR = r"semester|r(?:ü|ue|u)ckmeld|studierendenschaft|immatrikul", 0.95
 """Fees of a university come every semester; other payments to one need not come again."""
 UNAGREED_PRIOR = 0.1
 UNAGREED_WORDS = {
-    "BILLS_HEATING": r"(?i)heiz(?:ö|oe)l|pellets?\b|brennholz|\b\d+ ?(?:l|ltr|liter|kg|rm)\b",
-    "BANKFINANCE_OTHER": r"(?i)(?:soll|(?:ü|ue)berziehungs|dispo(?:sitions)?)-?zins|^\W*zinsen f(?:ü|ue)r",
+    "BILLS_HEATING": r"heiz(?:ö|oe)l|pellets?\b|brennholz|\b[0-9]+ ?(?:l|ltr|liter|kg|rm)\b",
+    "BANKFINANCE_OTHER": r"(?:soll|(?:ü|ue)berziehungs|dispo(?:sitions)?)-?zins|^[^0-9a-z_äöüß]*zinsen f(?:ü|ue)r",
 }
 """Words of payments that come as needed, by category: nobody has agreed on when."""
 BENEFIT_WORDS = {
-    "INCOME_OTHER": r"(?i)arbeitslosengeld|b(?:ü|ue)rgergeld|grundsicherung|wohngeld|\balg ?(?:[12]|ii?)?\b|\bsgb iii?\b",
-    "INCOME_STATE_FAMILY": r"(?i)elterngeld|\bbeeg\b|unterhaltsvorschu(?:ß|ss)|kinderzuschlag",
+    "INCOME_OTHER": r"arbeitslosengeld|b(?:ü|ue)rgergeld|grundsicherung|wohngeld|\balg ?(?:[12]|ii?)?\b|\bsgb iii?\b",
+    "INCOME_STATE_FAMILY": r"elterngeld|\bbeeg\b|unterhaltsvorschu(?:ß|ss)|kinderzuschlag",
 }
 """Words of benefits that an office grants for months, by category: the first payment already is that of a contract."""
 BENEFIT_PRIOR = 0.95
 CARD_BILL_PRIOR = 0.6
 """The bill of a card is debited on the same day of every month, whatever was bought with it."""
-ARREARS_WORDS = r"(?i)nachzahl|erstattung|einmalig"
-SAFE_WORDS = r"(?i)schlie(?:ß|ss)fach|safe-?miete|\bdepot"
-INTEREST_WORDS = r"(?i)zins"
+ARREARS_WORDS = r"nachzahl|erstattung|einmalig"
+SAFE_WORDS = r"schlie(?:ß|ss)fach|safe-?miete|\bdepot"
+INTEREST_WORD = "zins"
 """What banks take money for, beside the fees of the account."""
 OWN_SAVINGS = ("TRANSFER_SAVINGS", "TRANSFER_SECURITIES")
 """Transfers to own savings: regular ones are committed like contracts, but are none."""
@@ -372,10 +372,13 @@ def _with_keys(bookings: pl.DataFrame) -> pl.DataFrame:
     )
     nameless_rows = rows["party"].is_null().arg_true()
     nameless = bookings.select("product", "category", "purpose")[nameless_rows]
-    purpose = pl.col("purpose").fill_null("")
+    purpose = pl.col("purpose").fill_null("").str.to_lowercase()
     nameless_party = nameless.select(
         pl.struct(
-            "product", "category", safe=purpose.str.contains(SAFE_WORDS), interest=purpose.str.contains(INTEREST_WORDS)
+            "product",
+            "category",
+            safe=purpose.str.contains(SAFE_WORDS),
+            interest=purpose.str.contains(INTEREST_WORD, literal=True),
         ).hash(3)
     ).to_series()
     party = _with_topics(rows["party"].scatter(nameless_rows, nameless_party), bookings, codes, partner)
@@ -398,7 +401,9 @@ def _category_facts(bookings: pl.DataFrame) -> tuple[pl.Series, pl.DataFrame]:
 def _with_survivors(sides: pl.Series, bookings: pl.DataFrame) -> pl.Series:
     """The sides, with that of survivors for their pensions: one payer has them beside, or after, the pension of the deceased."""
     pensions = (sides == PENSION_SIDE).arg_true()
-    survivors = pensions.filter(bookings["purpose"][pensions].str.contains(SURVIVOR_WORDS).fill_null(value=False))
+    survivors = pensions.filter(
+        bookings["purpose"][pensions].str.to_lowercase().str.contains(SURVIVOR_WORDS).fill_null(value=False)
+    )
     return sides.scatter(survivors, SURVIVOR_SIDE)
 
 
@@ -443,10 +448,10 @@ def _with_topics(party: pl.Series, bookings: pl.DataFrame, codes: pl.Series, par
     columns = bookings[["user", "category", "purpose", "partner", "counterparty_key", "amount_cents"]][rows].with_columns(
         party[rows].alias("party")
     )
-    plate = pl.col("purpose").str.extract(PLATE).str.replace_all(r"\W", "")
+    plate = pl.col("purpose").str.extract(PLATE).str.replace_all("[ -]", "")
     case = (
         pl.when(pl.col("category") != TAX_CATEGORY)
-        .then(pl.col("purpose").str.extract(CASE_NUMBER))
+        .then(text.str.extract(CASE_NUMBER))
         .when(topic == VEHICLE_TOPIC, pl.col("amount_cents").n_unique().over("user", "party", "category", topic) > 1)
         .then(plate)
     )
@@ -491,18 +496,20 @@ def _semester_fees(bookings: pl.DataFrame, codes: pl.Series) -> pl.Series:
     studies = (codes == _category_code(STUDY_CATEGORY)).arg_true()
     if studies.is_empty():
         return studies
-    return studies.filter(bookings["purpose"][studies].str.contains(SEMESTER_WORDS).fill_null(value=False))
+    return studies.filter(bookings["purpose"][studies].str.to_lowercase().str.contains(SEMESTER_WORDS).fill_null(value=False))
 
 
 def _unagreed(bookings: pl.DataFrame, codes: pl.Series) -> pl.Series:
     """The rows of fuel that was ordered when the tank was empty, and of interest on an overdraft."""
     rows = {words: (codes == _category_code(category)).arg_true() for category, words in UNAGREED_WORDS.items()}
-    return pl.concat(part.filter(bookings["purpose"][part].str.contains(words)) for words, part in rows.items())
+    return pl.concat(
+        part.filter(bookings["purpose"][part].str.to_lowercase().str.contains(words)) for words, part in rows.items()
+    )
 
 
 def granted_benefits(texts: pl.DataFrame) -> pl.Series:
     """Whether each booking (`category`, `purpose`, `counterparty_name`) is a payment of a benefit that is granted for months."""
-    text = pl.concat_str(pl.col("purpose", "counterparty_name").fill_null(""), separator=" ")
+    text = pl.concat_str(pl.col("purpose", "counterparty_name").fill_null(""), separator=" ").str.to_lowercase()
     is_benefit = pl.any_horizontal(
         (pl.col("category") == category) & text.str.contains(words) for category, words in BENEFIT_WORDS.items()
     )
