@@ -1,8 +1,9 @@
 """Cost per user against users: one house that grows by simulated households, from the demo bank to served results.
 
 At each size the new households are loaded by all cores (`kontor simulate --into`: users, accesses, fetches, landing, ledger),
-then everything is exported, tagged, analysed and published anew by the engine. Cost is processor time of our processes as well as
-wall time, since other programs may want the same cores. The memory is the most that any of our processes held, PostgreSQL apart.
+then everything is exported, tagged, analysed and published anew by each engine. Cost is processor time of our processes as well
+as wall time, since other programs may want the same cores. The memory is the most that any of our processes held, PostgreSQL
+apart.
 """
 
 import analytics  # noqa: F401, I001  before Polars
@@ -37,14 +38,17 @@ from warehouse.stores.provisioning import create_tenant
 
 SIZES = "2000,8000,20000"
 MAX_GROWTH, MAX_MEBIBYTES = 1.15, 2048
-STEPS = ("load", "export", "tags", "analyses", "publish")
+MAX_SHARE = 0.6
+"""Of the time of the first engine that another one may take."""
+LOAD = "load"
+STEPS = (LOAD, "export", "tags", "analyses", "publish")
 LOOK_SECONDS = 0.2
 RESULTS = Path(__file__).resolve().parents[2] / "bench" / "scale.json"
 PICTURE = Path("docs/images/scale.png")
 
 
 class Missed(KontorError):
-    """Cost per user or memory have grown beyond their bars."""
+    """Cost per user, memory or the time of an engine are beyond their bars."""
 
 
 @dataclass(frozen=True)
@@ -64,11 +68,12 @@ class Step:
 
 @dataclass(frozen=True)
 class Size:
-    """The measured steps with this number of users."""
+    """The measured steps with this number of users, computed by an engine."""
 
     users: int
     bookings: int
     steps: dict[str, Step]
+    engine: str = "inline"
 
     @property
     def milliseconds(self) -> float:
@@ -81,6 +86,11 @@ class Size:
         return sum(1000 * step.processors / step.users for step in self.steps.values())
 
     @property
+    def seconds(self) -> float:
+        """Of wall time for the steps of the engine, which does not load."""
+        return sum(step.seconds for name, step in self.steps.items() if name != LOAD)
+
+    @property
     def mebibytes(self) -> float:
         """The most that a process held in any step."""
         return max(step.mebibytes for step in self.steps.values())
@@ -90,7 +100,7 @@ def main(
     users: Annotated[str, typer.Option(help="Numbers of users, rising, separated by commas.")] = SIZES,
     months: Annotated[int, typer.Option(min=1, max=36, help="Months of bookings of each household.")] = 36,
     buckets: Annotated[int, typer.Option(min=1, help="Buckets of the house.")] = 64,
-    engine: Annotated[str, typer.Option(help="Engine: inline, processes or dask.")] = "inline",
+    engines: Annotated[str, typer.Option(help="Engines: inline, processes or dask, separated by commas.")] = "inline",
     picture: Annotated[Path, typer.Option(help="Where the picture is drawn.")] = PICTURE,
     results: Annotated[Path, typer.Option(help="Where the figures are written.")] = RESULTS,
     strict: Annotated[bool, typer.Option("--strict", help="Fail if a bar is missed.")] = False,
@@ -99,14 +109,15 @@ def main(
     console, measured = Console(), []
     numbers = sorted(int(number) for number in users.split(","))
     with tempfile.TemporaryDirectory(prefix="kontor-scale-") as folder:
-        for size in measure(Path(folder), numbers, months, buckets=buckets, engine=engine):
+        for size in measure(Path(folder), numbers, months, buckets=buckets, engines=tuple(engines.split(","))):
             measured.append(size)
-            console.print(f"{size.users:,} users: {size.milliseconds:.0f} ms each, {size.mebibytes:,.0f} MiB", highlight=False)
-    console.print(table(measured, months, engine))
+            about = f"{size.users:,} users, {size.engine}: {size.milliseconds:.0f} ms each, {size.mebibytes:,.0f} MiB"
+            console.print(about, highlight=False)
+    console.print(table(measured, months))
     results.parent.mkdir(parents=True, exist_ok=True)
-    facts = {"date": datetime.now(UTC).isoformat(timespec="seconds"), "months": months, "buckets": buckets, "engine": engine}
+    facts = {"date": datetime.now(UTC).isoformat(timespec="seconds"), "months": months, "buckets": buckets}
     results.write_text(json.dumps(facts | {"sizes": [asdict(size) for size in measured]}, indent=2) + "\n")
-    draw(measured, months, picture)
+    draw([size for size in measured if size.engine == measured[0].engine], months, picture)
     misses = misses_of(measured)
     for miss in misses:
         console.print(f"[red]{miss}[/]", highlight=False)
@@ -114,8 +125,10 @@ def main(
         raise Missed("; ".join(misses))
 
 
-def measure(folder: Path, users: list[int], months: int, *, buckets: int = 64, engine: str = "inline") -> Iterator[Size]:
-    """A house in a folder that grows to each of these numbers of users, measured at each."""
+def measure(
+    folder: Path, users: list[int], months: int, *, buckets: int = 64, engines: tuple[str, ...] = ("inline",)
+) -> Iterator[Size]:
+    """A house in a folder that grows to each of these numbers of users, measured at each with each engine."""
     settings = Settings(_env_file=None, home=folder / "home", database_url=None, migration_url=None, lake=None)
     with migrated_database(settings) as where:
         create_ring(settings.keys_path)
@@ -124,7 +137,6 @@ def measure(folder: Path, users: list[int], months: int, *, buckets: int = 64, e
             "KONTOR_LAKE": settings.lake_path,
             "KONTOR_DATABASE_URL": where.service,
             "KONTOR_BUCKETS": str(buckets),
-            "KONTOR_ENGINE": engine,
         }
         with _environment(environment):
             settings = Settings(_env_file=None)
@@ -135,28 +147,34 @@ def measure(folder: Path, users: list[int], months: int, *, buckets: int = 64, e
             since, before = _first_day(datetime.now(UTC).date(), months), 0
             with psycopg.connect(admin_address(where), autocommit=True) as admin:
                 for number in users:
-                    yield _measured(admin, settings, tenant, since, before, number)
+                    load = _loaded(settings, tenant, since, number, number - before)
+                    admin.execute("ANALYZE")
+                    for engine in engines:
+                        with _environment({"KONTOR_ENGINE": engine}):
+                            yield _measured(admin, settings, number, load, engine)
                     before = number
 
 
-def _measured(
-    admin: psycopg.Connection[tuple[Any, ...]], settings: Settings, tenant: UUID, since: date, before: int, users: int
-) -> Size:
-    """The steps of a house that has grown to this number of users."""
+def _loaded(settings: Settings, tenant: UUID, since: date, users: int, new: int) -> Step:
+    """A house that has grown to this number of users, of which some are new."""
     from pipelines import simulated_users
+
+    def load() -> None:
+        list(simulated_users.load(tenant, users, since, settings.model_copy(update={"engine": "processes"})))
+
+    return step(load, new)
+
+
+def _measured(admin: psycopg.Connection[tuple[Any, ...]], settings: Settings, users: int, load: Step, engine: str) -> Size:
+    """The steps of an engine for all users."""
     from pipelines.results import live, tasks
 
     live.prepare()
     everyone = range(settings.buckets)
 
-    def load() -> None:
-        list(simulated_users.load(tenant, users, since, settings.model_copy(update={"engine": "processes"})))
-
     def anew(task: Callable[..., object], **options: Any) -> Callable[[], object]:
         return partial(tasks.run_on_buckets, task, everyone, **options)
 
-    steps = {"load": step(load, users - before)}
-    admin.execute("ANALYZE")
     admin.execute("TRUNCATE results")
     ways = {
         "export": anew(tasks.export_buckets, everything=True),
@@ -164,11 +182,11 @@ def _measured(
         "analyses": anew(tasks.analyse_buckets, everything=True),
         "publish": anew(tasks.publish_buckets),
     }
-    steps |= {name: step(way, users) for name, way in ways.items()}
+    steps = {LOAD: load} | {name: step(way, users) for name, way in ways.items()}
     row = admin.execute("SELECT (SELECT count(*) FROM transactions), (SELECT count(DISTINCT user_id) FROM results)").fetchone()
     if row is None or row[1] != users:
         raise Missed(f"{users} users were loaded, results of {row and row[1]} are served")
-    return Size(users, row[0], steps)
+    return Size(users, row[0], steps, engine)
 
 
 def _first_day(today: date, months: int) -> date:
@@ -206,25 +224,40 @@ def step(work: Callable[[], object], users: int) -> Step:
 
 
 def misses_of(measured: list[Size]) -> list[str]:
-    """What has grown beyond its bar from the first to the last size."""
-    first, last = measured[0], measured[-1]
+    """What has grown beyond its bar from the first to the last size, and engines that gain too little over the first one."""
+    first = measured[0]
+    last = [size for size in measured if size.engine == first.engine][-1]
     growth = last.processor_milliseconds / first.processor_milliseconds
     misses = [f"processor time per user grew to {growth:.2f} times that of {first.users:,} users"] if growth > MAX_GROWTH else []
     growth = last.milliseconds / first.milliseconds
     misses += [f"time per user grew to {growth:.2f} times that of {first.users:,} users"] if growth > MAX_GROWTH else []
-    return misses + [f"{size.users:,} users: {size.mebibytes:,.0f} MiB" for size in measured if size.mebibytes > MAX_MEBIBYTES]
+    misses += [
+        f"{size.users:,} users, {size.engine}: {size.mebibytes:,.0f} MiB" for size in measured if size.mebibytes > MAX_MEBIBYTES
+    ]
+    shares = [(size, share_of(size, measured)) for size in measured]
+    return misses + [
+        f"{size.users:,} users: {size.engine} takes {share:.2f} of the time of {first.engine}"
+        for size, share in shares
+        if size.engine != first.engine and share > MAX_SHARE
+    ]
 
 
-def table(measured: list[Size], months: int, engine: str) -> Table:
-    """Milliseconds for each user by step, and memory."""
-    shown = Table(title=f"Cost per user, {months} months of bookings, engine {engine}", title_justify="left")
-    columns = ("users", "bookings", *(f"{name}, ms" for name in STEPS), "all, ms", "processors, ms", "most memory, MiB")
+def share_of(size: Size, measured: list[Size]) -> float:
+    """The time of the steps of an engine, as a share of that of the first engine for as many users."""
+    return size.seconds / next(one.seconds for one in measured if one.users == size.users)
+
+
+def table(measured: list[Size], months: int) -> Table:
+    """Milliseconds for each user by step, memory, and the time without loading as a share of that of the first engine."""
+    shown = Table(title=f"Cost per user, {months} months of bookings", title_justify="left")
+    last_columns = ("all, ms", "processors, ms", "most memory, MiB", "share of time")
+    columns = ("users", "bookings", "engine", *(f"{name}, ms" for name in STEPS), *last_columns)
     for column in columns:
         shown.add_column(column, justify="right")
     for size in measured:
         each = (f"{size.steps[name].milliseconds:.1f}" for name in STEPS)
         sums = (f"{size.milliseconds:.1f}", f"{size.processor_milliseconds:.1f}", f"{size.mebibytes:,.0f}")
-        shown.add_row(f"{size.users:,}", f"{size.bookings:,}", *each, *sums)
+        shown.add_row(f"{size.users:,}", f"{size.bookings:,}", size.engine, *each, *sums, f"{share_of(size, measured):.2f}")
     return shown
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
 
@@ -130,3 +131,8 @@ def test_the_measurement_tells_the_cost_of_each_size_and_what_has_grown(homes: P
     last = scale.Size(20, 200, dict.fromkeys(scale.STEPS, scale.Step(20, 2.5, 2.0, 3000.0)))
     assert scale.misses_of([first, first]) == []
     assert len(scale.misses_of([first, last])) == 2
+    shares = {"processes": 0.5, "dask": 0.7}
+    others = [
+        replace(first, steps=dict.fromkeys(scale.STEPS, scale.Step(10, t, t, 500.0)), engine=name) for name, t in shares.items()
+    ]
+    assert scale.misses_of([first, *others]) == ["10 users: dask takes 0.70 of the time of inline"]
