@@ -4,7 +4,7 @@ import asyncio
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
+from datetime import date, timedelta
 from typing import Any
 
 from api.demo_app.bookings import BookingView, booking_field, bookings, logo_colour, monogram
@@ -340,8 +340,7 @@ def curve(answers: Answers) -> MoneyCurve | None:
     if details is None:
         return None
     since, payday = (date.fromisoformat(details[name]) for name in ("dateSalaryLatest", "dateSalaryNext"))
-    updated = as_of(answers)[:10]
-    today = date.fromisoformat(updated) if updated else since
+    today = payday - timedelta(days=details["daysUntilSalary"])
     if not since <= today < payday:
         return None
     counted_ids = set(details["transactionIds"])

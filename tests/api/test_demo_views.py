@@ -50,6 +50,26 @@ def test_nothing_known_is_nothing_shown() -> None:
     assert (views.curve(none), views.credit_risk(none), views.booking_views(none)) == (None, None, [])
 
 
+def test_what_is_left_is_drawn_from_the_salary_over_the_day_of_the_analyses_to_payday() -> None:
+    details = {
+        "dateSalaryLatest": "2026-10-30",
+        "dateSalaryNext": "2026-11-30",
+        "daysUntilSalary": 12,
+        "transactionIds": ["salary", "shop"],
+        "amountCurrentlyLeft": 2000.0,
+        "amountExpectedLeft": 800.0,
+    }
+    bookings = [
+        {"id": "shop", "buchungsdatum": "2026-11-10 00:00:00", "betrag": -500.0},
+        {"id": "salary", "buchungsdatum": "2026-10-30 00:00:00", "betrag": 2500.0},
+    ]
+    curve = views.curve(answers(disposable={"details": details}, categorised=bookings))
+    assert curve is not None
+    days = [[str(points[at].on) for at in (0, -1)] for points in (curve.past, curve.coming)]
+    assert days == [["2026-10-30", "2026-11-18"], ["2026-11-18", "2026-11-30"]]
+    assert [points[-1].cents for points in (curve.past, curve.coming)] == [200_000, 80_000]
+
+
 def test_a_month_without_bookings_is_shown_as_such() -> None:
     expenses = flow(
         "EXPENSES", {"TOTAL_TOTAL": "-9", "2025_M12": "-10.10", "2026_M02": "-20"}, {"2026_M03": ("-30", "-50", "-25")}

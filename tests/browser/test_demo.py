@@ -156,12 +156,15 @@ def test_a_correction_shows_its_effect_at_once_and_moves_nothing(
     page = page_of_visitor(browser, stack, visitor, viewport, dark=dark, english=english)
     complaints = watched(page)
     booking, name = chosen_correction(page)
+    today = page.locator("#frei-teil line.today").first
+    today_at = today.get_attribute("x1")
     page.evaluate(WATCH_SHIFTS)
     booking.locator(".correction button").tap()
     changed = page.locator("#toast").get_attribute("data-changed") or ""
     expect(page.locator("#toast")).to_contain_text(changed, timeout=PATIENCE)
     expect(booking.locator(".changed")).to_have_text(name, timeout=PATIENCE)
     expect(page.locator("#haushalt-teil .changed").first).to_be_visible(timeout=PATIENCE)
+    assert today.get_attribute("x1") == today_at
     assert sum(page.evaluate("window.shifts")) < MAX_SHIFT
     assert hindrances(page) == []
     assert complaints == []
