@@ -155,11 +155,11 @@ class Line:
 
 
 class Capitals(Enum):
-    """Where a bank writes names and purposes in capitals (in half of the rows)."""
+    """Where a bank writes names and purposes in capitals, in half of the rows. As tuples, the values fail in Python 3.11.2."""
 
-    NOWHERE = ()
-    CARDS = CARDS
-    EVERYWHERE = tuple(Case)
+    NOWHERE = frozenset[Case]()
+    CARDS = frozenset(CARDS)
+    EVERYWHERE = frozenset(Case)
 
 
 @dataclass(frozen=True)
