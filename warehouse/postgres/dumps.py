@@ -37,7 +37,8 @@ def _run(program: str, address: str, *arguments: str) -> None:
     """Runs a program. The password is in its environment: everybody can read command lines."""
     url = make_url(address).set(drivername="postgresql")
     environment = {**os.environ, **({"PGPASSWORD": str(url.password)} if url.password else {})}
-    command = [_find(program, url), f"--dbname={url.set(password=None).render_as_string()}", *arguments]
+    without_password = url._replace(password=None)  # `set` would keep it
+    command = [_find(program, url), f"--dbname={without_password.render_as_string()}", *arguments]
     completed = subprocess.run(command, env=environment, capture_output=True, text=True)  # noqa: S603 (no shell)
     if completed.returncode:
         raise KontorError(f"{program} failed: {completed.stderr.strip()[-500:]}")
