@@ -32,6 +32,7 @@ from tests.support.databases import migrated_database
 from tests.support.households import admin_address
 from warehouse.errors import KontorError
 from warehouse.postgres.database import Database
+from warehouse.runtime import logs
 from warehouse.secrets.vault import Vault, create_ring
 from warehouse.settings import Settings
 from warehouse.stores.provisioning import create_tenant
@@ -105,18 +106,17 @@ def main(
     results: Annotated[Path, typer.Option(help="Where the figures are written.")] = RESULTS,
     strict: Annotated[bool, typer.Option("--strict", help="Fail if a bar is missed.")] = False,
 ) -> None:
-    """Measures, shows, draws and writes the results."""
+    """Measures, shows, draws and writes the results, after each size those that there are."""
+    logs.configure("WARNING")
     console, measured = Console(), []
     numbers = sorted(int(number) for number in users.split(","))
+    results.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="kontor-scale-") as folder:
         for size in measure(Path(folder), numbers, months, buckets=buckets, engines=tuple(engines.split(","))):
             measured.append(size)
-            about = f"{size.users:,} users, {size.engine}: {size.milliseconds:.0f} ms each, {size.mebibytes:,.0f} MiB"
-            console.print(about, highlight=False)
-    console.print(table(measured, months))
-    results.parent.mkdir(parents=True, exist_ok=True)
-    facts = {"date": datetime.now(UTC).isoformat(timespec="seconds"), "months": months, "buckets": buckets}
-    results.write_text(json.dumps(facts | {"sizes": [asdict(size) for size in measured]}, indent=2) + "\n")
+            facts = {"date": datetime.now(UTC).isoformat(timespec="seconds"), "months": months, "buckets": buckets}
+            results.write_text(json.dumps(facts | {"sizes": [asdict(one) for one in measured]}, indent=2) + "\n")
+            console.print(table(measured, months))
     draw([size for size in measured if size.engine == measured[0].engine], months, picture)
     misses = misses_of(measured)
     for miss in misses:
