@@ -44,6 +44,7 @@ MAX_SHARE = 0.6
 LOAD = "load"
 STEPS = (LOAD, "export", "tags", "analyses", "publish")
 LOOK_SECONDS = 0.2
+WIDTH = 150
 RESULTS = Path(__file__).resolve().parents[2] / "bench" / "scale.json"
 PICTURE = Path("docs/images/scale.png")
 
@@ -108,7 +109,7 @@ def main(
 ) -> None:
     """Measures, shows, draws and writes the results, after each size those that there are."""
     logs.configure("WARNING")
-    console, measured = Console(), []
+    console, measured = Console(width=WIDTH), []
     numbers = sorted(int(number) for number in users.split(","))
     results.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="kontor-scale-") as folder:
@@ -160,7 +161,11 @@ def _loaded(settings: Settings, tenant: UUID, since: date, users: int, new: int)
     from pipelines import simulated_users
 
     def load() -> None:
-        list(simulated_users.load(tenant, users, since, settings.model_copy(update={"engine": "processes"})))
+        list(
+            simulated_users.load(
+                tenant, users, since, settings.model_copy(update={"engine": "processes", "log_level": "WARNING"})
+            )
+        )
 
     return step(load, new)
 
