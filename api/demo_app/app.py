@@ -195,7 +195,7 @@ async def correct(request: Request, tenant: DemoTenant) -> Response:
         change = visit.choose_category(name, fields.get("category", ""), change_existing=bool(fields.get("all")))
         try:
             if request.headers.get(LIVE):  # read while the database works
-                _, partnered = await asyncio.gather(change, views.load_partners(visit, _shown_bookings(request)))
+                _, partnered = await asyncio.gather(change, views.load_partners(visit))
             else:
                 await change
         except UserUnknown:
@@ -331,7 +331,7 @@ async def _overview(
 ) -> Response:
     max_bookings = _shown_bookings(request)
     async with _visit(request, tenant) as visit:
-        partnered = await views.load_partners(visit, max_bookings)
+        partnered = await views.load_partners(visit)
         answers = await views.load(visit, datetime.now(UTC).date(), partnered, max_bookings)
         calls = sorted([*visit.calls, *(more_calls or [])], key=lambda call: call.started_at)
     if not answers.accesses:
@@ -367,7 +367,7 @@ async def _overview(
 
 async def _first_effects(request: Request, visit: DemoVisit, partnered: list[dict[str, Any]]) -> Response:
     """The sections of the page that show first what a correction changes; the script asks for the page with all others then."""
-    answers = await views.load_first(visit, datetime.now(UTC).date(), partnered)
+    answers = await views.load_first(visit, datetime.now(UTC).date(), partnered, _shown_bookings(request))
     return _render(request, "corrected.html", **_first_values(request, answers), api=partial(call_of, visit.calls))
 
 
@@ -389,7 +389,7 @@ def _first_values(request: Request, answers: views.Answers) -> dict[str, Any]:
 async def _booking(request: Request, tenant: DemoTenant, notice: Notice | None = None) -> Response:
     async with _visit(request, tenant) as visit:
         listed = await visit.read(views.BOOKINGS, tag="categories", limit=str(views.LOADED_BOOKINGS))
-        partnered = await views.load_partners(visit, views.LOADED_BOOKINGS)
+        partnered = await views.load_partners(visit)
         items = await visit.read(CATEGORY_ITEMS)
     name = request.path_params["booking"]
     view = next((item for item in booking_views(listed, partnered) if item.id == name), None)

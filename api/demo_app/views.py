@@ -135,9 +135,9 @@ class Conclusion:
     confidence: float
 
 
-async def load_partners(visit: DemoVisit, shown_bookings: int) -> list[dict[str, Any]]:
-    """The bookings that a page shows, with their partners. No correction changes these."""
-    listed: list[dict[str, Any]] = await visit.read(BOOKINGS, tag="business-partners", limit=str(shown_bookings))
+async def load_partners(visit: DemoVisit) -> list[dict[str, Any]]:
+    """The bookings since a salary, with their partners. No correction changes these."""
+    listed: list[dict[str, Any]] = await visit.read(BOOKINGS, tag="business-partners", limit=str(LOADED_BOOKINGS))
     return listed
 
 
@@ -149,12 +149,12 @@ async def load(visit: DemoVisit, today: date, partnered: list[dict[str, Any]], s
     others = ("/ai/v1/products", *(f"{ANALYSES}/{name}" for name in LATER))
     first: Answers
     first, later = await asyncio.gather(
-        load_first(visit, today, partnered), asyncio.gather(*(visit.read(address) for address in others))
+        load_first(visit, today, partnered, shown_bookings), asyncio.gather(*(visit.read(address) for address in others))
     )
     products, events, stages, triggers, affordability, credit_risk = later
     partnered_ids = {item["id"] for item in partnered}
-    if any(item["id"] not in partnered_ids for item in first.categorised[:shown_bookings]):
-        first = replace(first, partnered=await load_partners(visit, shown_bookings))
+    if any(item["id"] not in partnered_ids for item in first.categorised):
+        first = replace(first, partnered=await load_partners(visit))
     return replace(
         first,
         accesses=accesses,
@@ -167,11 +167,13 @@ async def load(visit: DemoVisit, today: date, partnered: list[dict[str, Any]], s
     )
 
 
-async def load_first(visit: DemoVisit, today: date, partnered: list[dict[str, Any]]) -> Answers:
-    """Only the responses that show first what a correction changes."""
+async def load_first(visit: DemoVisit, today: date, partnered: list[dict[str, Any]], shown_bookings: int) -> Answers:
+    """Only the responses that show first what a correction changes: categories of the bookings shown and of one more, which tells
+    whether there are more.
+    """
     first_month = today.replace(year=today.year - 1, day=1)
     categorised, contracts, cashflow, disposable = await asyncio.gather(
-        visit.read(BOOKINGS, tag="categories", limit=str(LOADED_BOOKINGS)),
+        visit.read(BOOKINGS, tag="categories", limit=str(min(shown_bookings + 1, LOADED_BOOKINGS))),
         visit.read(f"{ANALYSES}/contracts"),
         visit.read(f"{ANALYSES}/cashflow", focus="time", catLevel="main", granularity="month", **{"from": str(first_month)}),
         visit.read(f"{ANALYSES}/disposable-money"),
@@ -346,7 +348,7 @@ def curve(answers: Answers) -> MoneyCurve | None:
     counted_ids = set(details["transactionIds"])
     flows = [
         (date.fromisoformat(booking_field(item, "booked_on")[:10]), cents(booking_field(item, "amount")))
-        for item in answers.categorised
+        for item in answers.partnered
         if item["id"] in counted_ids
     ]
     not_loaded = cents(details["amountCurrentlyLeft"]) - sum(amount for _, amount in flows)

@@ -63,7 +63,7 @@ def test_what_is_left_is_drawn_from_the_salary_over_the_day_of_the_analyses_to_p
         {"id": "shop", "buchungsdatum": "2026-11-10 00:00:00", "betrag": -500.0},
         {"id": "salary", "buchungsdatum": "2026-10-30 00:00:00", "betrag": 2500.0},
     ]
-    curve = views.curve(answers(disposable={"details": details}, categorised=bookings))
+    curve = views.curve(answers(disposable={"details": details}, partnered=bookings))
     assert curve is not None
     days = [[str(points[at].on) for at in (0, -1)] for points in (curve.past, curve.coming)]
     assert days == [["2026-10-30", "2026-11-18"], ["2026-11-18", "2026-11-30"]]
