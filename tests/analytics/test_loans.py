@@ -74,6 +74,12 @@ def test_instalments_are_numbered_in_several_ways(says: str) -> None:
     assert only(instalments([says.format(place) for place in range(3, 15)]))["term_months"] == 48
 
 
+def test_capitals_change_nothing() -> None:
+    for says in ("Ratenkauf 4711 Rate {}/24", "Darlehen 4711 Rate Nr. {}", "Darlehen {} von 24 Zins 40,00 Tilgung 160,00"):
+        texts = [says.format(place) for place in range(7, 19)]
+        assert only(instalments([text.upper() for text in texts])) == only(instalments(texts)), says
+
+
 def test_a_month_of_a_year_is_no_number_of_an_instalment() -> None:
     loan = only(instalments([f"Darlehen 4711 Rate {month:02}/26" for month in range(1, 7)]))
     assert (loan["term_months"], loan["installments_paid"], loan["confidence"]) == (None, 6, 0.2)

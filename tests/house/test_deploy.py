@@ -100,6 +100,18 @@ def test_only_the_migration_knows_the_owner_of_the_tables() -> None:
     assert told == {"kontor-migrate.service"}
 
 
+def test_commands_that_create_tables_get_the_address_of_their_owner(tmp_path: Path) -> None:
+    """The command line of an installation, with its folder, its user and its program replaced."""
+    for name in ("kontor", "service", "migration"):
+        (tmp_path / f"{name}.env").write_text(f"KONTOR_{name.upper()}_SEEN=1\n")
+    script = (DEPLOY / "kontor").read_text().replace("/etc/kontor", str(tmp_path)).replace("cd /var/lib/kontor", "cd /")
+    script = re.sub(r"^exec .*", "env", script, flags=re.M)
+    for command in ("migrate", "restore", "backup", "status"):
+        run = subprocess.run(["/bin/sh", "-c", script, "kontor", command], capture_output=True, text=True, check=True)
+        assert "KONTOR_SERVICE_SEEN=1" in run.stdout
+        assert ("KONTOR_MIGRATION_SEEN=1" in run.stdout) == (command in ("migrate", "restore")), command
+
+
 def test_systemd_waits_longer_than_a_stop_takes() -> None:
     longest_stop_seconds = Settings(_env_file=None).stop_seconds + SPARE_SECONDS
     assert [int(value) > longest_stop_seconds for value in values(UNITS / "kontor-api@.service", "TimeoutStopSec")] == [True]
