@@ -69,25 +69,17 @@ class BankSide(NamedTuple):
 
 
 def simulate_banks(users: int, seed: int, start: date, months: int, first_user: int, worded: tuple[date, date]) -> BankSide:
-    """The transactions and products that `simulate` would return, without truths. Only transactions booked from the first to the
-    last of two days have texts, which take most of the time.
+    """The transactions and products that `simulate` would return, without truths and as one block. Only transactions booked from
+    the first to the last of two days have texts, which take most of the time.
     """
     setting = Setting(seed, Grid(start.replace(day=1), months), allowed_lists(SPLITS), FORMATS)
-    sides = [
-        _bank_side(setting, first, min(USERS_PER_BLOCK, first_user + users - first), worded)
-        for first in range(first_user, first_user + users, USERS_PER_BLOCK)
-    ]
-    return BankSide(pl.concat(side.transactions for side in sides), pl.concat(side.products for side in sides))
-
-
-def _bank_side(setting: Setting, first: int, count: int, worded: tuple[date, date]) -> BankSide:
-    scene = scene_of(setting, first, count)
+    scene = scene_of(setting, first_user, users)
     contracts = with_counterparties(scene, holdings(scene))
     frame = bookings_of(scene, contracts, schedule(scene, contracts))
     acts = _acts(scene.group, frame)
-    texts = _texts(acts.filter(pl.col("booked_on").is_between(*worded)), setting.seed)
-    texts = acts.select("row").join(texts, on="row", how="left", maintain_order="left")
-    return BankSide(_transactions(frame, acts, texts), _products(scene.group))
+    texts = _texts(acts.filter(pl.col("booked_on").is_between(*worded)), seed)
+    all_texts = acts.select("row").join(texts, on="row", how="left", maintain_order="left")
+    return BankSide(_transactions(frame, acts, all_texts), _products(scene.group))
 
 
 def concat_blocks(parts: list[Corpus], setting: Setting) -> Corpus:

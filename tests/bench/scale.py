@@ -160,14 +160,8 @@ def _loaded(settings: Settings, tenant: UUID, since: date, users: int, new: int)
     """A house that has grown to this number of users, of which some are new."""
     from pipelines import simulated_users
 
-    def load() -> None:
-        list(
-            simulated_users.load(
-                tenant, users, since, settings.model_copy(update={"engine": "processes", "log_level": "WARNING"})
-            )
-        )
-
-    return step(load, new)
+    by_all_cores = settings.model_copy(update={"engine": "processes", "log_level": "WARNING"})
+    return step(lambda: list(simulated_users.load(tenant, users, since, by_all_cores)), new)
 
 
 def _measured(admin: psycopg.Connection[tuple[Any, ...]], settings: Settings, users: int, load: Step, engine: str) -> Size:
