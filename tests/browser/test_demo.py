@@ -137,9 +137,10 @@ NECESSARY, PLEASANT = "LIVING_DRUGSTORE", "RECREATION_HOBBY"
 
 
 def chosen_correction(page: Page) -> tuple[Locator, str]:
-    """A booking with another category chosen in its open form, and the name of that category."""
+    """A booking, not a pending one, with another category chosen in its open form, and the name of that category."""
     page.goto("/demo/overview?all=1")
-    booking = page.locator("#buchungen-teil details.booking", has=page.get_by_text("REWE", exact=True)).first
+    bookings = page.locator("#buchungen-teil details.booking", has=page.locator("a[data-fetch]"))
+    booking = bookings.filter(has=page.get_by_text("REWE", exact=True)).first
     booking.locator("summary").tap()
     booking.locator("a[data-fetch]").tap()
     category = NECESSARY if booking.locator("select").input_value() == PLEASANT else PLEASANT
