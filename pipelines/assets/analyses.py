@@ -93,7 +93,7 @@ def transaction_tags(context: dg.AssetExecutionContext, config: Anew, kontor: dg
     moves: Counter[tuple[str, str]] = sum((Counter(tagging.moves) for tagging in taggings.values()), Counter())
     findings = checks.check_tags(kontor.lake, buckets, sum(tagging.again for tagging in taggings.values()), moves.total())
     checks.store_certainty(kontor.database, kontor.lake, buckets)
-    categories = kontor.lake.read(tables.TRANSACTION_TAGS, buckets, ["category"])["category"]
+    categories = (kontor.lake.read(tables.TRANSACTION_TAGS, [bucket], ["category"])["category"] for bucket in buckets)
     picture = metadata.image(charts.bars(categories, "bookings in the buckets of this run"))
     fullest = max(buckets, key=lambda bucket: taggings[bucket].bookings)
     # on one partition: otherwise each would keep a copy of the image

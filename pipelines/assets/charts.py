@@ -1,6 +1,7 @@
 """Charts of counts, as PNG. Charts of an evaluation are drawn by `models.evaluation.reports`."""
 
 import io
+from collections.abc import Iterable
 
 import polars as pl
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -11,9 +12,10 @@ LEFT_MARGIN_SHARE = 0.36
 """The left margin for the names. A fixed value, because computing it would draw everything twice."""
 
 
-def bars(values: pl.Series, unit: str) -> bytes:
-    """A bar chart of the most frequent values, the most frequent one on top."""
-    counts = values.fill_null("none").alias("value").value_counts(name="count").sort("count", "value").tail(MAX_BARS)
+def bars(parts: Iterable[pl.Series], unit: str) -> bytes:
+    """A bar chart of the most frequent values of all parts, the most frequent one on top. One part after the other is counted."""
+    part_counts = [values.fill_null("none").alias("value").value_counts(name="count") for values in parts]
+    counts = pl.concat(part_counts).group_by("value").agg(pl.sum("count")).sort("count", "value").tail(MAX_BARS)
     picture = Figure(figsize=(7, 1 + 0.15 * counts.height))
     axes = picture.subplots(gridspec_kw={"left": LEFT_MARGIN_SHARE, "right": 0.98, "top": 0.98, "bottom": 0.13})
     axes.barh(counts["value"].to_list(), counts["count"].to_list(), color="#1f4e79")

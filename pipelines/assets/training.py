@@ -57,7 +57,7 @@ def labelled_lines(context: dg.AssetExecutionContext, kontor: dg.ResourceParam[C
         "folder": dg.MetadataValue.path(kontor.settings.home / training.LABELLED_FOLDER),
     }
     if not own_lines.is_empty():
-        facts["lines_by_category"] = metadata.image(charts.bars(own_lines["category"], "lines"))
+        facts["lines_by_category"] = metadata.image(charts.bars([own_lines["category"]], "lines"))
     return dg.MaterializeResult(metadata=facts)
 
 
@@ -95,7 +95,7 @@ def training_set(
         "corrections": corrections.height,
         "correcting_users": corrections["user"].n_unique(),
         "share_of_corrections": corrections.height / max(examples.height, 1),
-        "lines_by_category": metadata.image(charts.bars(examples["category"], "lines")),
+        "lines_by_category": metadata.image(charts.bars([examples["category"]], "lines")),
         "folder": dg.MetadataValue.path(training.registry_folder(kontor.settings.home) / "training"),
     }
     return dg.MaterializeResult(metadata=facts, data_version=dg.DataVersion(current_set.version))

@@ -1,6 +1,10 @@
-"""Checks that decide whether the bookings, tags and analyses of some buckets may be published."""
+"""Checks that decide whether the bookings, tags and analyses of some buckets may be published.
 
-from collections.abc import Iterator, Mapping, Sequence
+Buckets are read one after the other, so that memory does not grow with their number.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,15 +49,13 @@ def check_transactions(database: Database, lake: Lake, buckets: Sequence[int], c
     """Checks exported bookings: each is there once, belongs to a user of its bucket, and is not older than the published
     results.
     """
-    bookings = lake.read(tables.TRANSACTIONS, buckets, ["id", "user"])
     users = lake.read(tables.USERS, buckets)
-    twice = bookings.height - bookings["id"].n_unique()
-    strangers = bookings.join(users, on="user", how="anti").height
+    bookings, twice, strangers = _sums(_count_bookings(lake, bucket) for bucket in buckets)
     with database.surveying() as operator:
         published = results.states(operator, name, span(buckets, count))
     older = users.join(published, on="user", suffix="_published").filter(pl.col("revision") < pl.col("revision_published")).height
     return [
-        CheckResult("unique", twice == 0, {"bookings": bookings.height, "twice": twice}),
+        CheckResult("unique", twice == 0, {"bookings": bookings, "twice": twice}),
         CheckResult("of_known_users", strangers == 0, {"strangers": strangers}),
         CheckResult("revision_monotone", older == 0, {"users": users.height, "older": older}),
     ]
@@ -61,13 +63,10 @@ def check_transactions(database: Database, lake: Lake, buckets: Sequence[int], c
 
 def check_tags(lake: Lake, buckets: Sequence[int], again: int, moved: int) -> list[CheckResult]:
     """Checks tags: every booking has them, categories fit the sign of the amount, and few bookings changed their category."""
-    bookings = lake.read(tables.TRANSACTIONS, buckets, ["id", "amount_cents"])
-    tags = lake.read(tables.TRANSACTION_TAGS, buckets, ["id", "category", "category_source"])
-    tagged_bookings = bookings.hstack(tags.drop("id")) if bookings["id"].equals(tags["id"]) else bookings.join(tags, on="id")
-    untagged = bookings.height + tags.height - 2 * tagged_bookings.height
-    drift, wrong = moved / again if again else 0.0, _count_wrong_signs(tagged_bookings)
+    bookings, untagged, wrong = _sums(_count_tags(lake, bucket) for bucket in buckets)
+    drift = moved / again if again else 0.0
     return [
-        CheckResult("complete", untagged == 0, {"bookings": bookings.height, "without": untagged}),
+        CheckResult("complete", untagged == 0, {"bookings": bookings, "without": untagged}),
         CheckResult("sign_rule", wrong == 0, {"wrong": wrong}),
         CheckResult(
             "drift",
@@ -89,18 +88,43 @@ def store_certainty(database: Database, lake: Lake, buckets: Sequence[int]) -> N
 
 def check_analyses(lake: Lake, buckets: Sequence[int]) -> dict[str, CheckResult]:
     """Checks by analysis whether figures that must add up do so to the cent."""
-    return {name: CheckResult("adds_up", wrong == 0, {"wrong": wrong}) for name, wrong in _wrong_sums(lake, buckets)}
+    wrong_sums: Counter[str] = Counter()
+    for bucket in buckets:
+        wrong_sums.update(dict(_wrong_sums(lake, bucket)))
+    return {name: CheckResult("adds_up", wrong == 0, {"wrong": wrong}) for name, wrong in wrong_sums.items()}
 
 
-def _wrong_sums(lake: Lake, buckets: Sequence[int]) -> Iterator[tuple[str, int]]:
-    """Each analysis whose figures must add up, with the number of those that do not."""
-    read = {name: lake.read(tables.ANALYSES[name], buckets) for name in ADDING_UP}
+def _sums(counts: Iterable[tuple[int, int, int]]) -> tuple[int, int, int]:
+    """The counts of all buckets, added up."""
+    columns = zip((0, 0, 0), *counts, strict=True)
+    first, second, third = (sum(column) for column in columns)
+    return first, second, third
+
+
+def _count_bookings(lake: Lake, bucket: int) -> tuple[int, int, int]:
+    """The bookings of a bucket, those that are there twice, and those of users whom the bucket does not have."""
+    bookings = lake.read(tables.TRANSACTIONS, [bucket], ["id", "user"])
+    users = lake.read(tables.USERS, [bucket], ["user"])
+    return bookings.height, bookings.height - bookings["id"].n_unique(), bookings.join(users, on="user", how="anti").height
+
+
+def _count_tags(lake: Lake, bucket: int) -> tuple[int, int, int]:
+    """The bookings of a bucket, those without tags and tags without booking, and those whose category has the wrong sign."""
+    bookings = lake.read(tables.TRANSACTIONS, [bucket], ["id", "amount_cents"])
+    tags = lake.read(tables.TRANSACTION_TAGS, [bucket], ["id", "category", "category_source"])
+    tagged_bookings = bookings.hstack(tags.drop("id")) if bookings["id"].equals(tags["id"]) else bookings.join(tags, on="id")
+    return bookings.height, bookings.height + tags.height - 2 * tagged_bookings.height, _count_wrong_signs(tagged_bookings)
+
+
+def _wrong_sums(lake: Lake, bucket: int) -> Iterator[tuple[str, int]]:
+    """Each analysis whose figures must add up, with the number of those in a bucket that do not."""
+    read = {name: lake.read(tables.ANALYSES[name], [bucket]) for name in ADDING_UP}
     totals = read["contracts"].select(
         "user", contract="id", cents=pl.col("amount_total_regular") + pl.col("amount_total_non_regular")
     )
     yield "contracts", _count_differing_sums(totals, read["contract_bookings"].select("user", "contract", cents="amount_cents"))
     months = read["cashflow"].filter(pl.col("kind") == "M")
-    booked = _booked_cents(lake, buckets)
+    booked = _booked_cents(lake, bucket)
     yield "cashflow", sum(_count_differing_sums(months.filter(tree=tree).select("user", "cents"), booked) for tree in TREES)
     left = read["disposable_money"].select(
         off=pl.col("expected_left") - pl.sum_horizontal("salary_latest", "cashflow", "expected_fixed", "expected_flex")
@@ -114,10 +138,10 @@ def _wrong_sums(lake: Lake, buckets: Sequence[int]) -> Iterator[tuple[str, int]]
     yield "credit_risk", _count_differing_sums(scores, read["credit_risk_signals"].select("user", cents="points"))
 
 
-def _booked_cents(lake: Lake, buckets: Sequence[int]) -> pl.DataFrame:
-    """The amounts of analysed users that count in analyses."""
-    bookings = lake.read(tables.TRANSACTIONS, buckets, ["user", "booked_on", "amount_cents", "currency", "pending"])
-    as_of = lake.read(tables.ANALYSED, buckets, ["user", "as_of"])
+def _booked_cents(lake: Lake, bucket: int) -> pl.DataFrame:
+    """The amounts of the analysed users of a bucket that count in analyses."""
+    bookings = lake.read(tables.TRANSACTIONS, [bucket], ["user", "booked_on", "amount_cents", "currency", "pending"])
+    as_of = lake.read(tables.ANALYSED, [bucket], ["user", "as_of"])
     return visible_bookings(bookings, as_of).select("user", cents="amount_cents")
 
 

@@ -69,7 +69,7 @@ def publish_buckets(
 def _result_users(lake: Lake, table: LakeTable, buckets: Sequence[int]) -> pl.DataFrame:
     """The users who have results in a table, with their revision and the day of the analyses, if the table has one."""
     columns = [name for name in ("user", "revision", "as_of") if name in table.schema]
-    users = lake.read(table, buckets, columns).unique(maintain_order=True)
+    users = pl.concat([lake.read(table, [bucket], columns).unique(maintain_order=True) for bucket in buckets])
     return users if "as_of" in columns else users.with_columns(as_of=pl.lit(None, pl.Date))
 
 

@@ -4,10 +4,10 @@ Only one worker at a time works on the files of a bucket, so that rows which wer
 it. Small buckets are processed together, because a call costs more than a few bookings do.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from functools import cache, partial
-from itertools import accumulate, groupby
 from math import ceil
 from typing import Any
 
@@ -186,11 +186,23 @@ def _run_groups(
 
 
 def group_buckets(bookings: Mapping[int, int], among: int, max_bookings: int = MAX_GROUP_BOOKINGS) -> list[Buckets]:
-    """The buckets in groups of about equal bookings, at most `max_bookings` each, with the same number of groups for each
-    worker.
+    """The buckets in groups of about equal bookings, as few as possible but as many for each worker: at most `max_bookings` each,
+    unless one bucket alone has more.
     """
-    whole = max(1, sum(bookings.values()))
-    pieces = ceil(whole / max_bookings / among) * among
-    ends = accumulate(bookings.values())
-    place = {bucket: (end - size / 2) * pieces // whole for (bucket, size), end in zip(bookings.items(), ends, strict=True)}
-    return [tuple(piece) for _, piece in groupby(bookings, place.__getitem__)]
+    groups = among * ceil(len(_filled_groups(bookings, max_bookings)) / among)
+    limits = range(max_bookings)
+    least = bisect_left(limits, True, key=lambda limit: len(_filled_groups(bookings, limit)) <= groups)
+    return _filled_groups(bookings, least)
+
+
+def _filled_groups(bookings: Mapping[int, int], max_bookings: int) -> list[Buckets]:
+    """The buckets in groups, of which each takes buckets until the next one would be too much."""
+    groups: list[list[int]] = []
+    size = 0
+    for bucket, more in bookings.items():
+        if not groups or size + more > max_bookings:
+            groups.append([])
+            size = 0
+        groups[-1].append(bucket)
+        size += more
+    return [tuple(group) for group in groups]
