@@ -25,6 +25,7 @@ class ContextResource(dg.ConfigurableResource[Context]):
     @contextmanager
     def yield_for_execution(self, run_context: dg.InitResourceContext) -> "Iterator[Context]":
         from pipelines.context import Context
+        from pipelines.engine.executors import keeping_executor
 
         settings = Settings()
         traces.configure(settings, "dagster")
@@ -33,7 +34,10 @@ class ContextResource(dg.ConfigurableResource[Context]):
             RunProcesses(settings.home).hold(run.run_id)
         context = Context.of(settings)
         try:
-            with traces.span("run", **({"kontor__run": run.run_id, "kontor__job": run.job_name} if run else {})):
+            with (
+                keeping_executor(),
+                traces.span("run", **({"kontor__run": run.run_id, "kontor__job": run.job_name} if run else {})),
+            ):
                 yield context
         finally:
             context.database.close()

@@ -14,8 +14,8 @@ import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field
 from importlib import import_module
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -41,18 +41,74 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
+@dataclass
 class TaskExecutor:
-    """An executor, how many tasks it takes at a time, the errors by which it reports a dead worker, and whether it is stuck."""
+    """An executor, how many tasks it takes at a time, the errors by which it reports a dead worker, whether it is stuck, and
+    whether a run has seen it break.
+    """
 
     executor: Executor
     window: int
     losses: tuple[type[Exception], ...] = ()
     stuck: Callable[[], bool] = lambda: False
+    broken: bool = False
 
 
-def open_executor(settings: Settings, tasks: int) -> AbstractContextManager[TaskExecutor]:
-    """An executor for this number of tasks, as the settings say. All of its processes end with the context."""
+@dataclass
+class Standby:
+    """The executor of the last run, how many workers it has at most, and what ends it."""
+
+    executor: TaskExecutor | None = None
+    engine: str = ""
+    workers: int = 0
+    end: ExitStack = field(default_factory=ExitStack)
+
+
+_standbys: list[Standby] = []
+"""Of the contexts of `keeping_executor` that are open, the outermost one's."""
+
+
+@contextmanager
+def keeping_executor() -> Iterator[None]:
+    """Within this context, processes and clusters stay from run to run, with all that they have loaded: to start them takes
+    seconds. They see the environment of the first run.
+    """
+    if _standbys:
+        yield
+        return
+    standby = Standby()
+    _standbys.append(standby)
+    try:
+        with standby.end:
+            yield
+    finally:
+        _standbys.clear()
+
+
+@contextmanager
+def open_executor(settings: Settings, tasks: int) -> Iterator[TaskExecutor]:
+    """An executor for this number of tasks, as the settings say. All of its processes end with the context, or with that of
+    `keeping_executor`, unless it breaks or the context ends by an error.
+    """
+    if not _standbys:
+        with _start(settings, tasks) as executor:
+            yield executor
+        return
+    (standby,) = _standbys
+    needed = min(workers(settings), tasks)
+    if standby.executor is None or standby.engine != settings.engine or standby.workers < needed:
+        standby.end.close()
+        standby.executor = standby.end.enter_context(_start(settings, tasks))
+        standby.engine, standby.workers = settings.engine, needed
+    with ExitStack() as unless_finished:
+        unless_finished.push(standby.end.__exit__)
+        unless_finished.callback(setattr, standby, "executor", None)
+        yield standby.executor
+        if not standby.executor.broken:
+            unless_finished.pop_all()
+
+
+def _start(settings: Settings, tasks: int) -> AbstractContextManager[TaskExecutor]:
     if settings.engine == "inline":
         return _inline()
     if settings.engine == "processes":
@@ -155,7 +211,7 @@ def _dask(settings: Settings, tasks: int) -> Iterator[TaskExecutor]:
     with _remote(scheduler, settings.home) if scheduler else _local(min(workers(settings), tasks)) as client:
         # All tasks at once: a cluster that scales with its work must see them.
         cluster = Cluster(client)
-        yield TaskExecutor(cluster, tasks, (dask.KilledWorker,), cluster.idle)
+        yield TaskExecutor(cluster, sys.maxsize, (dask.KilledWorker,), cluster.idle)
 
 
 def require_dask() -> None:

@@ -12,7 +12,7 @@ of threads first.
 """
 
 from bisect import insort
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import closing
 from dataclasses import dataclass
@@ -89,7 +89,7 @@ def _ignore_progress(_done: int, _tasks: int) -> None:
 
 def run(
     task: Callable[[Item], Result], items: Sequence[Item], settings: Settings, on_progress: OnProgress = _ignore_progress
-) -> Iterator[tuple[Item, Result]]:
+) -> Generator[tuple[Item, Result], None, None]:
     """Every item with its result, in the order of the items, as soon as it and those before it are ready.
 
     A failing task does not stop the others; at the end `TasksFailed` names it. Closing the iterator ends all processes.
@@ -148,9 +148,8 @@ def _run_until_broken(
 ) -> Generator[tuple[_Job[Item], _Outcome[Result]], None, None]:
     """Runs jobs until all are finished or the executor breaks. Lost tasks wait again; suspects run last and alone."""
     running: dict[Future[_Outcome[Result]], _Job[Item]] = {}
-    broken = False
-    while running or (waiting and not broken):
-        while waiting and not broken and len(running) < executor.window and not (waiting[0].suspect and running):
+    while running or (waiting and not executor.broken):
+        while waiting and not executor.broken and len(running) < executor.window and not (waiting[0].suspect and running):
             job = waiting.pop(0)
             running[_submit(executor, attempt, job.item)] = job
         finished_futures, _ = wait(running, SILENCE_SECONDS, FIRST_COMPLETED)
@@ -162,7 +161,7 @@ def _run_until_broken(
             try:
                 outcome = future.result()
             except (*BROKEN, *executor.losses) as error:
-                broken = broken or isinstance(error, BROKEN)
+                executor.broken = executor.broken or isinstance(error, BROKEN)
                 job.losses += 1
                 log.warning("task lost its worker", item=str(job.item), losses=job.losses)
                 if job.losses < MAX_ATTEMPTS:

@@ -6,6 +6,7 @@ from datetime import date
 from typing import Any
 
 from pipelines.context import Context
+from pipelines.engine.executors import keeping_executor
 from pipelines.engine.run import OnProgress
 from pipelines.fetching import landing
 from pipelines.fetching.slots import day_of
@@ -93,11 +94,12 @@ def run(
     Without a limited period all users are computed again. With one, what landed in it is merged again, and only users who have
     changed are computed again.
     """
-    for asset in assets:
-        options: dict[str, Any] = {}
-        if asset == "ledger":
-            options = {"everything": True, "since": period.since, "until": period.until}
-        elif asset != "served_results":
-            options = {"everything": not period.is_limited}
-        counts_by_bucket = tasks.run_on_buckets(STEPS[asset], buckets, on_progress, **options)
-        yield asset, sum(counts.changed for counts in counts_by_bucket.values())
+    with keeping_executor():
+        for asset in assets:
+            options: dict[str, Any] = {}
+            if asset == "ledger":
+                options = {"everything": True, "since": period.since, "until": period.until}
+            elif asset != "served_results":
+                options = {"everything": not period.is_limited}
+            counts_by_bucket = tasks.run_on_buckets(STEPS[asset], buckets, on_progress, **options)
+            yield asset, sum(counts.changed for counts in counts_by_bucket.values())

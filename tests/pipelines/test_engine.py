@@ -20,7 +20,7 @@ import structlog
 from pydantic import ValidationError
 
 from pipelines.engine import run as engine
-from pipelines.engine.executors import THREAD_LIMITS, TaskExecutor
+from pipelines.engine.executors import THREAD_LIMITS, TaskExecutor, keeping_executor
 from pipelines.engine.progress import bar
 from tests.support.engine_tasks import (
     FATAL,
@@ -31,6 +31,7 @@ from tests.support.engine_tasks import (
     fatal_once,
     last_first,
     panicking,
+    process,
     square,
     threads,
     unsendable,
@@ -180,12 +181,55 @@ def test_processes_share_the_cores_among_them_and_ours_keeps_its_environment(pro
     assert _limits() == before
 
 
+def _process_of(settings: Settings) -> int:
+    """The process that runs a task."""
+    ((_, number),) = engine.run(process, [0], settings)
+    return number
+
+
+def test_kept_processes_serve_the_next_run_and_end_with_the_context(processes: Settings) -> None:
+    others = _children(psutil.Process())
+    with keeping_executor():
+        with keeping_executor():
+            first = _process_of(processes)
+        assert _process_of(processes) == first
+        assert {child.pid for child in _children(psutil.Process()) - others} == {first}
+    assert _children(psutil.Process()) == others
+    assert _process_of(processes) != first
+
+
+def test_a_run_that_needs_more_kept_workers_gets_them(processes: Settings, tmp_path: Path) -> None:
+    with keeping_executor():
+        assert _process_of(processes) != os.getpid()
+        assert list(engine.run(partial(last_first, tmp_path), range(4), processes)) == [(n, n) for n in range(4)]
+
+
+def test_kept_processes_of_which_one_died_are_replaced(processes: Settings, tmp_path: Path) -> None:
+    with keeping_executor():
+        for turn in range(2):
+            (tmp_path / str(turn)).mkdir()
+            results = list(engine.run(partial(fatal_once, tmp_path / str(turn)), ITEMS, processes))
+            assert results == [(number, number * number) for number in ITEMS]
+        assert _process_of(processes) != os.getpid()
+
+
+def test_closing_the_results_ends_kept_processes_too(processes: Settings, tmp_path: Path) -> None:
+    others = _children(psutil.Process())
+    with keeping_executor():
+        results = engine.run(partial(endless, tmp_path), ITEMS, processes)
+        assert next(results) == (0, 0)
+        results.close()
+        assert _children(psutil.Process()) == others
+        assert _process_of(processes) != os.getpid()
+    assert _children(psutil.Process()) == others
+
+
 def test_closing_the_results_ends_all_processes(processes: Settings, tmp_path: Path) -> None:
     others = _children(psutil.Process())
     results = engine.run(partial(endless, tmp_path), ITEMS, processes)
     assert next(results) == (0, 0)
     assert len(_children(psutil.Process()) - others) == 2
-    results.close()  # type: ignore[attr-defined]
+    results.close()
     assert _children(psutil.Process()) == others
 
 
@@ -254,7 +298,7 @@ def test_the_cluster_that_the_engine_starts_is_reached_from_nowhere_else_and_lea
     assert len(listening) >= 3
     assert [end for end in listening if not ip_address(end.ip).is_loopback] == []
     assert {worker.environ()["POLARS_MAX_THREADS"] for worker in workers} == {str(max(1, len(os.sched_getaffinity(0)) // 2))}
-    results.close()  # type: ignore[attr-defined]
+    results.close()
     assert psutil.wait_procs(workers, timeout=PATIENCE_SECONDS)[1] == []
     assert _limits() == before
 

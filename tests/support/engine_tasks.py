@@ -15,6 +15,11 @@ def square(number: int) -> int:
     return number * number
 
 
+def process(_number: int) -> int:
+    """The id of the process that runs the task."""
+    return os.getpid()
+
+
 def last_first(folder: Path, number: int) -> int:
     """Finishes item 0 after item 3."""
     if number == 0:
