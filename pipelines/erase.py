@@ -41,11 +41,12 @@ from warehouse.stores import results, revisions, tombstones, users
 log = structlog.get_logger("erase")
 USER_TABLES = tuple(table for table in TABLES if "user" in table.schema and table is not TOMBSTONES)
 VOUCHED_TABLES = (
-    (USERS, (TRANSACTIONS, PRODUCTS, CATEGORY_CHOICES, CATEGORY_RULES, USERS)),
+    (USERS, (USERS, TRANSACTIONS, PRODUCTS, CATEGORY_CHOICES, CATEGORY_RULES)),
     (TRANSACTION_TAGS, (TRANSACTION_TAGS,)),
     (ANALYSED, (*ANALYSES.values(), ANALYSED)),
 )
-"""The tables with the revision of each user, each with the tables that were written for the same revision."""
+"""The tables with the revision of each user, each with the tables that were written for the same revision. A user is removed from
+the table of users first: as long as the user is there, the export takes the other rows of the user for complete."""
 DATABASE, LAKE, HOME, TRAINING = "postgresql", "lake", "home", "models/training"
 KEPT_ENTRIES = {
     LAKE: {

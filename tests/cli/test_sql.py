@@ -17,7 +17,8 @@ from warehouse.lake.parquet import LakeTable
 from warehouse.lake.tables import LANDING, TABLES, TRANSACTIONS, USERS
 
 USER = pl.DataFrame(
-    {"user": ["anna", "bert", None], "tenant": ["t", "[/red]", "\x1b[31mt"], "revision": [1, 2, 3], "as_of": [None] * 3},
+    {"user": ["anna", "bert", None], "tenant": ["t", "[/red]", "\x1b[31mt"], "revision": [1, 2, 3]}
+    | dict.fromkeys(("as_of", "serial"), [None] * 3),
     schema=USERS.schema,
 )
 

@@ -610,13 +610,14 @@ def test_a_lake_whose_writers_are_killed_again_and_again_is_in_order(local: Lake
 
 
 def test_views_have_the_columns_of_the_tables_and_their_keys(lake: Lake) -> None:
-    rows = pl.DataFrame({"user": ["u"], "tenant": ["t"], "revision": [3], "as_of": [None]}, schema=TABLES[3].schema)
+    row = {"user": "u", "tenant": "t", "revision": 3, "as_of": None, "serial": 4}
+    rows = pl.DataFrame([row], schema=TABLES[3].schema)
     lake.write(TABLES[3], 17, rows, {})
     with sql.connect(lake) as connection:
         for table in TABLES:
             keys = ["bucket", "slot"] if table.landing else ["bucket"]
             assert sql.ask(connection, f"from {table.name}").columns == [*table.schema.names(), *keys]
-        assert sql.ask(connection, "select * from users").fetchall() == [("u", "t", 3, None, 17)]
+        assert sql.ask(connection, "select * from users").fetchall() == [("u", "t", 3, None, 4, 17)]
         assert sql.ask(connection, "select count(*) from transactions").fetchall() == [(0,)]
 
 

@@ -19,8 +19,11 @@ def _columns(*parts: Mapping[str, pl.DataType | type[pl.DataType]]) -> pl.Schema
 TRANSACTIONS = LakeTable("transactions", frames.LEDGER)
 """The ledger's bookings, with the order in which they came."""
 PRODUCTS = LakeTable("products", frames.PRODUCTS)
-USERS = LakeTable("users", pl.Schema({"user": pl.String, "tenant": pl.String, "revision": pl.Int64, "as_of": pl.Date}))
-"""Users with the revision of their data, and the reference day of their analyses."""
+USERS = LakeTable(
+    "users", pl.Schema({"user": pl.String, "tenant": pl.String, "revision": pl.Int64, "as_of": pl.Date, "serial": pl.Int64})
+)
+"""Users with the revision of their data, the reference day of their analyses, and the serial up to which all changes of their
+bookings are in the lake."""
 CATEGORY_CHOICES = LakeTable("category_choices", _columns({"user": pl.String}, frames.CHOICES))
 CATEGORY_RULES = LakeTable(
     "category_rules",

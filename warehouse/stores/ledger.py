@@ -54,11 +54,17 @@ NULL, BETWEEN_VALUES, BETWEEN_ROWS = chr(1), chr(31), chr(30)
 COLUMNS = sql.SQL(", ").join(
     sql.SQL("t.{}::text" if kind == pl.Boolean else "t.{}").format(sql.Identifier(name)) for name, kind in BOOKINGS.items()
 )
-SELECTED = sql.SQL(
-    "SELECT t.tenant_id, t.id, t.user_id, t.product_id, {columns}, t.sequence, t.batch FROM transactions t "
-    "JOIN products p ON p.id = t.product_id JOIN accesses a ON a.id = p.access_id "
+STORED = sql.SQL("SELECT t.tenant_id, t.id, t.user_id, t.product_id, {columns}, t.sequence, t.batch FROM ").format(
+    columns=COLUMNS
+)
+VISIBLE = STORED + sql.SQL(
+    "transactions t JOIN products p ON p.id = t.product_id JOIN accesses a ON a.id = p.access_id "
     "WHERE (a.expires_at IS NULL OR a.expires_at > now())"
-).format(columns=COLUMNS)
+)
+SINCE = sql.SQL("unnest(%(users)s::uuid[], %(serials)s::bigint[]) AS since (user_id, serial)")
+"""Users, each with a serial of an earlier moment. Each OFFSET makes PostgreSQL look up one user after the other; as a join, it
+read all bookings of all users.
+"""
 OF_PRODUCT = sql.SQL(
     "SELECT t.id, {columns} FROM transactions t "
     "WHERE t.tenant_id = %(tenant)s AND t.user_id = %(user)s AND t.product_id = %(product)s AND {condition} ORDER BY t.sequence"
@@ -79,11 +85,26 @@ WINDOW_PRINT = text(
     .as_string()
 )
 IN_BATCH = OF_PRODUCT.format(columns=COLUMNS, condition=sql.SQL("t.batch = %(batch)s"))
-OF_USER = SELECTED + sql.SQL(
+OF_USER = VISIBLE + sql.SQL(
     " AND t.tenant_id = %(tenant)s AND p.user_id = %(user)s AND (%(booking)s::uuid IS NULL OR t.id = %(booking)s)"
     " ORDER BY t.sequence"
 )
-OF_USERS = SELECTED + sql.SQL(" AND p.user_id = ANY(%(users)s) ORDER BY p.user_id, t.sequence")
+OF_USERS = VISIBLE + sql.SQL(" AND p.user_id = ANY(%(users)s) ORDER BY p.user_id, t.sequence")
+CHANGED_SINCE = STORED + sql.SQL(
+    "{since}, LATERAL ("
+    "SELECT * FROM transactions WHERE user_id = since.user_id AND serial > 0 AND serial > since.serial OFFSET 0) t "
+    "ORDER BY t.user_id, t.sequence"
+).format(since=SINCE)
+REMOVED_SINCE = sql.SQL(
+    "SELECT r.object_id FROM {since}, LATERAL ("
+    "SELECT object_id FROM removals WHERE user_id = since.user_id AND serial > since.serial AND kind = 'booking' OFFSET 0) r"
+).format(since=SINCE)
+REMEMBERED = sql.SQL(
+    "SELECT since.user_id, since.serial FROM {since}, LATERAL ("
+    "SELECT FROM users WHERE id = since.user_id AND serial = since.serial "
+    "UNION ALL SELECT FROM sync_points WHERE user_id = since.user_id AND serial = since.serial LIMIT 1) point"
+).format(since=SINCE)
+SERIALS = pl.Schema({"user": pl.String, "serial": pl.Int64})
 
 
 def window(owner: Owner, product: Product, since: date) -> pl.DataFrame:
@@ -116,6 +137,25 @@ def whole(owner: Owner, booking: UUID | None = None) -> pl.DataFrame:
 def of_users(owner: Owner, users: Sequence[UUID]) -> pl.DataFrame:
     """The same for many users, sorted by user."""
     return frames.read_frame(owner, OF_USERS, {"users": list(users)}, LEDGER)
+
+
+def with_remembered_changes(owner: Owner, serials: pl.DataFrame) -> pl.DataFrame:
+    """Of users with earlier serials (frame `SERIALS`), those of whom all changes since then are remembered: their changes had
+    reached this serial in this database, at most as long ago as removals are kept.
+    """
+    return frames.read_frame(owner, REMEMBERED, _since(serials), SERIALS)
+
+
+def changed_since(owner: Owner, serials: pl.DataFrame) -> pl.DataFrame:
+    """The bookings that were added or changed since a serial of each user (frame `SERIALS`), as `of_users` has them, and those of
+    expired accesses.
+    """
+    return frames.read_frame(owner, CHANGED_SINCE, _since(serials), LEDGER)
+
+
+def removed_since(owner: Owner, serials: pl.DataFrame) -> pl.DataFrame:
+    """The ids of bookings that were removed since a serial of each user, but for those that went with their product."""
+    return frames.read_frame(owner, REMOVED_SINCE, _since(serials), pl.Schema({"id": pl.String}))
 
 
 def batch(owner: Owner, product: Product, name: str) -> pl.DataFrame:
@@ -163,6 +203,10 @@ def find_batch(owner: Owner, product: Product, booking: UUID) -> str | None:
 def _next_serial(owner: Owner, product: Product) -> int:
     """The number of the changes of this transaction."""
     return int(owner.session.execute(NEXT_SERIAL, {"user": product.user_id}).scalar_one())
+
+
+def _since(serials: pl.DataFrame) -> dict[str, list[Any]]:
+    return {"users": [UUID(user) for user in serials["user"]], "serials": serials["serial"].to_list()}
 
 
 def _arrays(part: pl.DataFrame) -> dict[str, list[Any]]:

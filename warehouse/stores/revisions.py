@@ -13,7 +13,7 @@ from warehouse.lake.buckets import Range
 from warehouse.postgres import frames
 from warehouse.postgres.database import Owner
 
-REVISIONS = pl.Schema({"user": pl.String, "tenant": pl.String, "revision": pl.Int64, "as_of": pl.Date})
+REVISIONS = pl.Schema({"user": pl.String, "tenant": pl.String, "revision": pl.Int64, "as_of": pl.Date, "serial": pl.Int64})
 REVISION = sql.SQL(
     "u.revision + t.revision + (SELECT count(*) FROM accesses gone WHERE gone.user_id = u.id AND gone.expires_at <= now())"
 )
@@ -23,7 +23,7 @@ It is a sum, so that a rule of a tenant does not change the rows of all its user
 it is deleted, which raises the part of the user by as much.
 """
 BETWEEN = sql.SQL(
-    "SELECT u.id, u.tenant_id, {revision}, u.refreshed_on FROM users u JOIN tenants t ON t.id = u.tenant_id "
+    "SELECT u.id, u.tenant_id, {revision}, u.refreshed_on, u.serial FROM users u JOIN tenants t ON t.id = u.tenant_id "
     "WHERE u.id BETWEEN %(first)s AND %(last)s ORDER BY u.id"
 ).format(revision=REVISION)
 CURRENT = text(
@@ -49,5 +49,5 @@ def user_state(owner: Owner) -> UserState:
 
 
 def between(owner: Owner, ids: Range) -> pl.DataFrame:
-    """The users in a range of ids with their revisions and reference days (frame `REVISIONS`)."""
+    """The users in a range of ids with their revisions, reference days and serials (frame `REVISIONS`)."""
     return frames.read_frame(owner, BETWEEN, ids._asdict(), REVISIONS)
