@@ -139,8 +139,9 @@ NECESSARY, PLEASANT = "LIVING_DRUGSTORE", "RECREATION_HOBBY"
 def chosen_correction(page: Page) -> tuple[Locator, str]:
     """A booking, not a pending one, with another category chosen in its open form, and the name of that category."""
     page.goto("/demo/overview?all=1")
-    bookings = page.locator("#buchungen-teil details.booking", has=page.locator("a[data-fetch]"))
-    booking = bookings.filter(has=page.get_by_text("REWE", exact=True)).first
+    bookings = page.locator("#buchungen-teil details.booking", has=page.get_by_text("REWE", exact=True))
+    booked = bookings.filter(has=page.locator("a[data-fetch]")).first
+    booking = page.locator(f"[id='{booked.get_attribute('id')}']")  # which stays the same when the form takes the link's place
     booking.locator("summary").tap()
     booking.locator("a[data-fetch]").tap()
     category = NECESSARY if booking.locator("select").input_value() == PLEASANT else PLEASANT
