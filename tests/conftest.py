@@ -6,9 +6,11 @@ Here are the fixtures for all: one running service, with tenants as the security
 """
 
 import gc
+import ssl
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import psutil
@@ -116,6 +118,22 @@ def tenant_keys() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(certificates, "new_key", reused)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def client_certificates() -> Iterator[None]:
+    """The certificates that a client trusts by default, read once in this process: there are more than a thousand clients, and to
+    read them takes longer than most requests.
+    """
+    defaults = httpx.create_ssl_context()
+    read = httpx.create_ssl_context
+
+    def shared(verify: ssl.SSLContext | str | bool = True, cert: Any = None, trust_env: bool = True) -> ssl.SSLContext:
+        return defaults if verify is True and cert is None else read(verify, cert, trust_env)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("httpx._transports.default.create_ssl_context", shared)
         yield
 
 

@@ -136,12 +136,19 @@ LIVE_LOOKS = [
 NECESSARY, PLEASANT = "LIVING_DRUGSTORE", "RECREATION_HOBBY"
 
 
+def booked_at(page: Page, partner: str) -> Locator:
+    """The latest booking at a partner that can be corrected: on some days, the latest of all is pending.
+
+    It is found by its id, which it still has when a form has taken the place of the link.
+    """
+    bookings = page.locator("#buchungen-teil details.booking", has=page.get_by_text(partner, exact=True))
+    return page.locator(f"[id='{bookings.filter(has=page.locator('a[data-fetch]')).first.get_attribute('id')}']")
+
+
 def chosen_correction(page: Page) -> tuple[Locator, str]:
     """A booking, not a pending one, with another category chosen in its open form, and the name of that category."""
     page.goto("/demo/overview?all=1")
-    bookings = page.locator("#buchungen-teil details.booking", has=page.get_by_text("REWE", exact=True))
-    booked = bookings.filter(has=page.locator("a[data-fetch]")).first
-    booking = page.locator(f"[id='{booked.get_attribute('id')}']")  # which stays the same when the form takes the link's place
+    booking = booked_at(page, "REWE")
     booking.locator("summary").tap()
     booking.locator("a[data-fetch]").tap()
     category = NECESSARY if booking.locator("select").input_value() == PLEASANT else PLEASANT
@@ -222,7 +229,7 @@ def test_all_ways_work_without_script(browser: Browser, stack: Stack, visitor: B
     page.get_by_role("button", name="Rechnen").tap()
     expect(page.locator("table.compare")).to_contain_text("\N{MINUS SIGN}400", timeout=PATIENCE)
     page.goto("/demo/overview?all=1")
-    booking = page.locator("#buchungen-teil details.booking", has=page.get_by_text("Netflix", exact=True)).first
+    booking = booked_at(page, "Netflix")
     booking.locator("summary").tap()
     booking.get_by_role("link", name="Kategorie ändern").tap()
     page.locator("select[name=category]").select_option("EDUCATION_TRAINING")
