@@ -82,6 +82,7 @@ def main() -> None:
     share = 1 - found.directly / found.by_dagster
     planned = f"{found.planned_by_dagster:.1f} s before it to write down what is planned"
     console.print(f"Dagster itself: {share:.1%} of its run; {planned}")
+    RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.write_text(json.dumps(asdict(found) | {"date": datetime.now(UTC).isoformat(timespec="seconds")}, indent=2) + "\n")
 
 
