@@ -39,7 +39,7 @@ class EventStorage(PostgresEventLogStorage):
                 self._store_asset_event(connection, event, number)
 
 
-class Storage(DagsterPostgresStorage):
+class DagsterStorage(DagsterPostgresStorage):
     """Dagster's own storage with `EventStorage`. `dagster.yaml` names it."""
 
     def __init__(self, postgres_url: str, inst_data: ConfigurableClassData | None = None) -> None:
