@@ -432,6 +432,14 @@ class TestTime:
         assert way.returned == {"baReentry": "ERROR"}
 
 
+HEARING_LATE = """() => {
+    const add = window.addEventListener;
+    const late = hear => event => setTimeout(() => hear(event), 550);
+    window.addEventListener = (type, hear) => add.call(window, type, type === "message" ? late(hear) : hear);
+}"""
+"""A message is heard after the first look at whether the window is closed, which is at most half a second after it has closed."""
+
+
 class TestOpener:
     @pytest.fixture
     def person(self, stack: Stack, app: App) -> Customer:
@@ -441,8 +449,9 @@ class TestOpener:
             tenants.add_callback(owner, f"{app.base_url}/")
         return tenant.customer()
 
-    def window(self, way: Way, customer: Customer, app: App) -> Way:
+    def window(self, way: Way, customer: Customer, app: App, prepare: str = "") -> Way:
         way.page.goto(f"{app.base_url}/opener?{way.stack.base_url}")
+        way.page.evaluate(prepare)
         values = [connecting(customer), app.back(customer.username)]
         way.page.evaluate("values => { [window.address, window.callback] = values }", values)
         with way.page.expect_popup() as popup:
@@ -463,6 +472,12 @@ class TestOpener:
         assert [place for place in steps if place != "working"] == ["terms", "banks", "login", "accounts", "summary"]
         assert list(person.read("/bankzugaenge")) == ["bank"]
         assert [path for path, _, _ in app.calls if person.username in path] == []
+
+    def test_the_end_is_told_though_the_window_is_closed_before_it_is_heard(self, way: Way, person: Customer, app: App) -> None:
+        window = self.window(way, person, app, prepare=HEARING_LATE)
+        with window.page.expect_event("close"):
+            window.press(window.button("decline"))
+        assert self.result(way) == {"type": "done", "reentry": "LEGAL_NOT_ACCEPTED", "paymentId": None}
 
     def test_a_window_that_is_closed_is_noticed(self, way: Way, person: Customer, app: App) -> None:
         self.window(way, person, app).page.close()

@@ -35,7 +35,8 @@
       if (event.type === "done") finish(event);
       else onEvent(event);
     };
-    const timer = setInterval(() => { if (popup.closed) finish({ type: "closed" }); }, LOOK);
+    let closedLooks = 0; // what a window says last may arrive after it has closed, so only the second look counts
+    const timer = setInterval(() => { if (popup.closed && closedLooks++) finish({ type: "closed" }); }, LOOK);
     addEventListener("message", hear);
     return { result, close: () => popup.close() };
   };

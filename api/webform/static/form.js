@@ -5,6 +5,7 @@
   "use strict";
   const PATIENCE = 20000;
   const PAUSE = 2000;
+  const CLOSE = 100;
   const FORM = "/customer/v2/webform/form";
   const STATE = "/customer/v2/webform/state";
   const TYPING = 200;
@@ -143,7 +144,7 @@
   const leave = () => {
     const result = { type: "done", reentry: main.dataset.reentry ?? "ERROR", paymentId: main.dataset.payment ?? null };
     if (!tell(result)) return location.replace(back.href);
-    window.close();
+    setTimeout(() => window.close(), CLOSE); // a message whose window is gone has no source, and is not believed
     setTimeout(() => location.replace(back.href), PAUSE);
   };
   if (main.dataset.opener) {
