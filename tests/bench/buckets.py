@@ -67,7 +67,7 @@ def main() -> None:
     with (
         tempfile.TemporaryDirectory(prefix="kontor-bench-") as folder,
         console.status("Filling the ledger, and measuring …"),
-        settled(Path(folder), USERS, SEED) as house,
+        settled(Path(folder) / "home", USERS, SEED) as house,
     ):
         os.environ |= house.told | _of_dagster(house, Path(folder))
         found = _measure(house)

@@ -64,7 +64,7 @@ def main(
     with (
         tempfile.TemporaryDirectory(prefix="kontor-bench-") as folder,
         console.status("Filling the ledger …") as status,
-        settled(Path(folder), households, SEED) as house,
+        settled(Path(folder) / "home", households, SEED) as house,
     ):
         os.environ |= house.told
         outputs = set()
