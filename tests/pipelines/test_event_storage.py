@@ -78,15 +78,16 @@ def events_of(instance: dg.DagsterInstance, run_id: str) -> list[tuple[Any, ...]
 
 
 def states_of(instance: dg.DagsterInstance) -> list[tuple[Any, ...]]:
-    """What Dagster's pages know of the assets, but for ids and times."""
+    """What Dagster's pages know of the assets, but for times."""
     keys = [asset.key for asset in ASSETS]
     latest = instance.event_log_storage.get_latest_materialization_events(keys)
+    last_runs = {record.asset_entry.asset_key: record.asset_entry.last_run_id for record in instance.get_asset_records(keys)}
     return [
         (
             key.to_user_string(),
             latest.get(key) is not None,
             instance.get_materialized_partitions(key),
-            instance.event_log_storage.has_asset_key(key),
+            last_runs[key],
             (planned := instance.event_log_storage.get_latest_planned_materialization_info(key, "007")) is not None
             and planned.run_id,
         )
